@@ -1,0 +1,92 @@
+"""The one boundary between the three kinds of number: Fraction, flint's fmpq, and float.
+
+`Fraction` is the type in every public signature. flint's `fmpq` is ten times faster and does the heavy
+exact arithmetic inside; it must never leak, because ``fmpq(1, 3) == Fraction(1, 3)`` is silently False.
+Exact arrays are numpy arrays of dtype object that hold Fractions; float arrays are float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def parse_rational(value: object, where: str) -> Fraction:
+    """Read a rational from a string such as ``"2/3"`` or ``"0.25"``, an int, or a Fraction.
+
+    Raises ValueError, naming `where`, for anything that is not a finite rational.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Fraction(value)
+    if isinstance(value, str):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            pass
+    raise ValueError(f'{where}: got {value!r}; expected a rational such as "2/3", "0.25" or 1')
+
+
+def format_rational(value: Fraction) -> str:
+    """The exact text of a rational, ``"a/b"`` or ``"a"``; `parse_rational` reads it back."""
+    if not isinstance(value, Fraction):
+        raise TypeError(f"got {type(value).__name__}; only a Fraction has an exact text")
+    return str(value)
+
+
+def is_exact(values: Array) -> bool:
+    """True for an array of rationals (dtype object), False for floats."""
+    return bool(values.dtype == object)
+
+
+def exact_array(values: Iterable[Any]) -> Array:
+    """A one-dimensional exact array of Fractions, from ints, Fractions, fmpq numbers or floats.
+
+    Floats are taken as the dyadic rational that they are; nothing is rounded.
+    """
+    return fill([to_fraction(v) for v in values])
+
+
+def fill(values: list[Any]) -> Array:
+    """A one-dimensional object array with exactly these entries (numpy would unpack sequences)."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def to_fraction(value: Any) -> Fraction:
+    """One number as a Fraction, without rounding."""
+    if isinstance(value, fmpq):
+        return Fraction(int(value.p), int(value.q))
+    return Fraction(value)
+
+
+def to_fmpq(value: Any) -> fmpq:
+    """One Fraction or int as flint's rational."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def fmpq_array(values: Iterable[Any]) -> Array:
+    """An object array of fmpq numbers from Fractions and ints: for arithmetic inside a function only."""
+    return fill([v if isinstance(v, fmpq) else to_fmpq(v) for v in values])
+
+
+def float_array(values: Array) -> Array:
+    """The nearest floats."""
+    if not is_exact(values):
+        return values.astype(np.float64, copy=False)
+    return np.array([float(to_fraction(v)) for v in values.ravel()], dtype=np.float64).reshape(values.shape)
+
+
+def constant(like: Array, value: int) -> Array:
+    """An array of `value` of the same length and kind (exact or float) as `like`."""
+    if is_exact(like):
+        return fill([Fraction(value)] * like.size)
+    return np.full(like.size, float(value))
