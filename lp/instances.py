@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .rationals import Array, constant, exact_array, fill, float_array, fmpq_array, is_exact, to_fraction
+from .rationals import Array, constant, fast, fill, float_array, is_exact, settled, to_fraction
 from .trees import PrefixTree, format_context
 
 SUM_TOLERANCE = 1e-9
@@ -163,9 +163,7 @@ class Instance:
         return self._joint(self.draft)
 
     def _joint(self, conditional: Array) -> Array:
-        if not self.exact:
-            return self.tree.multiply_down(conditional)
-        return exact_array(self.tree.multiply_down(fmpq_array(conditional)))
+        return settled(self.tree.multiply_down(fast(conditional)))
 
     @cached_property
     def live(self) -> Array:

@@ -85,6 +85,16 @@ def float_array(values: Array) -> Array:
     return np.array([float(to_fraction(v)) for v in values.ravel()], dtype=np.float64).reshape(values.shape)
 
 
+def fast(values: Array) -> Array:
+    """The array to compute with: fmpq numbers for an exact array, the same floats otherwise."""
+    return fmpq_array(values) if is_exact(values) else values
+
+
+def settled(values: Array) -> Array:
+    """The array to hand out: Fractions for an array of `fast` numbers, the same floats otherwise."""
+    return exact_array(values) if is_exact(values) else values
+
+
 def constant(like: Array, value: int) -> Array:
     """An array of `value` of the same length and kind (exact or float) as `like`."""
     if is_exact(like):

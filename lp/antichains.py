@@ -1,0 +1,202 @@
+"""Antichains of a prefix tree: counting, listing, and the separation oracle (sections 3 and 8)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .rationals import Array, fast, is_exact, to_fmpq, to_fraction
+from .trees import PrefixTree, maximum
+
+FLOAT_NOISE = 1e-14
+"""Relative size below which a difference of float sums is rounding."""
+
+
+@dataclass(frozen=True)
+class Antichain:
+    """A set of nodes none of which is a prefix of another, with its sums.
+
+    Attributes:
+        nodes: node numbers, increasing.
+        budget: D(A), the sum of the budgets.
+        draft_mass: q(A), the sum of the draft's joint probabilities.
+    """
+
+    nodes: tuple[int, ...]
+    budget: Any
+    draft_mass: Any
+
+
+def hit_probability(draft_mass: Any, paths: int) -> Any:
+    """f(t) = 1 - (1 - t)^K: the probability that one of K i.i.d. paths passes a set of mass t.
+
+    Exact for rationals; accurate for small and large t in floats. Masses above one (float rounding) count
+    as one.
+    """
+    if isinstance(draft_mass, float | np.floating):
+        if draft_mass >= 1:
+            return 1.0
+        return float(-np.expm1(paths * np.log1p(-draft_mass)))
+    return 1 - (1 - draft_mass) ** paths
+
+
+def check_paths(paths: int) -> None:
+    """Raise ValueError unless the number of drafted paths is a positive integer."""
+    if isinstance(paths, bool) or not isinstance(paths, int) or paths < 1:
+        raise ValueError(f"paths: got {paths!r}; expected an integer of at least 1")
+
+
+def count_antichains(tree: PrefixTree) -> int:
+    """The number of antichains, the empty one counted: a(z) = 1 + product of a over the children (3.3).
+
+    >>> [count_antichains(PrefixTree.full(2, depth)) for depth in (1, 2, 3, 4)]
+    [5, 26, 677, 458330]
+    """
+    counts = [1] * len(tree)
+    for node in range(len(tree) - 1, -1, -1):
+        counts[node] += 1
+        if node:
+            counts[tree.parent[node]] *= counts[node]
+        # counts[node] held the product over the children until the line above; parents come later in this loop.
+    return counts[0]
+
+
+def enumerate_antichains(tree: PrefixTree) -> Iterator[tuple[int, ...]]:
+    """Every antichain as a tuple of nodes, lazily; the empty one first, the root alone last.
+
+    >>> list(enumerate_antichains(PrefixTree.full(2, 1)))
+    [(), (2,), (1,), (1, 2), (0,)]
+    """
+
+    def below(node: int) -> Iterator[tuple[int, ...]]:
+        yield from product(tuple(tree.children(node)))
+        yield (node,)
+
+    def product(nodes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if not nodes:
+            yield ()
+            return
+        for first in below(nodes[0]):
+            for rest in product(nodes[1:]):
+                yield first + rest
+
+    return below(0)
+
+
+def best_antichain(tree: PrefixTree, budgets: Array, joint_draft: Array, slope: Any) -> Antichain:
+    """The antichain without the root that maximises D(A) - slope * q(A), in one pass up the tree (section 8).
+
+    Args:
+        tree: the prefix tree.
+        budgets: array (n,) of node budgets, exact or float.
+        joint_draft: array (n,), q(z), of the same kind.
+        slope: the price of draft mass, a Fraction or a float.
+
+    Among equally good antichains the one with the shorter strings is taken.
+    """
+    if is_exact(budgets):
+        slope = to_fmpq(slope)
+    found = _best(tree, fast(budgets), fast(joint_draft), slope)
+    return _settle(found) if is_exact(budgets) else found
+
+
+def violated_antichains(
+    tree: PrefixTree, budgets: Array, joint_draft: Array, paths: int, tolerance: float = 0.0
+) -> list[Antichain]:
+    """The separation oracle: antichains with D(A) > f(q(A)); empty if and only if none is violated (8.1).
+
+    The maximisers of D(A) - mu q(A), as mu runs over [0, K], are the vertices of the upper hull of all points
+    (q(A), D(A)). They are found by bisection on mu; a stretch of the hull that its end tangents keep below f
+    is skipped. In exact arithmetic the answer is exact.
+
+    Args:
+        tree: the prefix tree.
+        budgets: array (n,) of node budgets, exact or float.
+        joint_draft: array (n,), q(z), of the same kind.
+        paths: number K of drafted paths.
+        tolerance: relative violation to ignore; leave it 0 for exact arrays.
+
+    Returns:
+        The violated hull vertices, from small to large draft mass.
+    """
+    check_paths(paths)
+    exact = is_exact(budgets)
+    values, mass = fast(budgets), fast(joint_draft)
+
+    def violated(found: Antichain) -> bool:
+        ceiling = hit_probability(found.draft_mass, paths)
+        return bool(found.budget > (ceiling if exact else ceiling * (1 + tolerance)))
+
+    zero, steepest = (to_fmpq(0), to_fmpq(paths)) if exact else (0.0, float(paths))
+    left, right = _best(tree, values, mass, steepest), _best(tree, values, mass, zero)
+    vertices = [left, right] if left.nodes != right.nodes else [left]
+    stretches = [(left, steepest, right, zero)]
+    while stretches:
+        left, slope_left, right, slope_right = stretches.pop()
+        width = right.draft_mass - left.draft_mass
+        if width <= 0 or slope_left <= slope_right:
+            continue
+        if not violated(left) and not violated(right):
+            # Where the two tangents meet is the highest that the hull can be between the two vertices.
+            meet = (
+                right.budget - left.budget + slope_left * left.draft_mass - slope_right * right.draft_mass
+            ) / (slope_left - slope_right)
+            height = left.budget + slope_left * (meet - left.draft_mass)
+            if height <= hit_probability(meet, paths):
+                continue
+        slope = (right.budget - left.budget) / width
+        middle = _best(tree, values, mass, slope)
+        gain = (middle.budget - left.budget) - slope * (middle.draft_mass - left.draft_mass)
+        noise = zero if exact else FLOAT_NOISE * (middle.budget + slope * middle.draft_mass)
+        if gain <= noise or not left.draft_mass < middle.draft_mass < right.draft_mass:
+            continue
+        vertices.append(middle)
+        stretches += [(left, slope_left, middle, slope), (middle, slope, right, slope_right)]
+    found = sorted((v for v in vertices if violated(v)), key=lambda v: v.draft_mass)
+    return [_settle(v) for v in found] if exact else found
+
+
+def _best(tree: PrefixTree, values: Array, mass: Array, slope: Any) -> Antichain:
+    own = values - slope * mass
+    own[0] = own[0] * 0  # the antichain {root} is never violated and would hide the others
+    take = np.zeros(len(tree), dtype=bool)
+    best = own.copy()
+    for d in range(tree.depth, -1, -1):
+        nodes = tree.level(d)
+        if nodes.start == nodes.stop:
+            continue
+        below = tree.sum_children(best, d) if d < tree.depth else own[nodes] * 0
+        take[nodes] = np.asarray((own[nodes] > 0) & (own[nodes] >= below), dtype=bool)
+        best[nodes] = maximum(own[nodes], below)
+    covered = np.zeros(len(tree), dtype=bool)
+    for d in range(1, tree.depth + 1):
+        nodes = tree.level(d)
+        above = tree.parent[nodes]
+        covered[nodes] = covered[above] | take[above]
+    chosen = np.flatnonzero(take & ~covered)
+    zero = slope * 0
+    return Antichain(
+        tuple(chosen.tolist()), sum(values[chosen].tolist(), zero), sum(mass[chosen].tolist(), zero)
+    )
+
+
+def _settle(found: Antichain) -> Antichain:
+    return Antichain(found.nodes, to_fraction(found.budget), to_fraction(found.draft_mass))
+
+
+def is_antichain(tree: PrefixTree, nodes: tuple[int, ...]) -> bool:
+    """True when the nodes exist, are distinct, and none is a prefix of another."""
+    if not all(0 <= node < len(tree) for node in nodes) or len(set(nodes)) != len(nodes):
+        return False
+    inside = set(nodes)
+    for node in nodes:
+        above = int(tree.parent[node])
+        while above >= 0:
+            if above in inside:
+                return False
+            above = int(tree.parent[above])
+    return True

@@ -1,0 +1,45 @@
+"""LP_K, the multi-path information-agnostic linear program, by cutting planes and by enumeration (sections 4, 8)."""
+
+from __future__ import annotations
+
+from .antichains import check_paths, count_antichains, enumerate_antichains
+from .instances import Instance
+from .programs import BudgetVariables, LinearProgram
+
+ENUMERATION_LIMIT = 1_000_000
+"""Most antichains that the enumerated program is built with."""
+
+
+def enumerated_program(instance: Instance, paths: int) -> LinearProgram:
+    """LP_K with every antichain written out: maximise the sum of D(z) over z != root, subject to
+
+        D(zy) <= p(y|z) D(z)     target-matching (2.2), with D(root) = 1
+        D(A)  <= f(q(A))         for every antichain A of nodes (3.1), f(t) = 1 - (1 - t)^K
+
+    Raises ValueError when the tree of live nodes has more than `ENUMERATION_LIMIT` antichains.
+    """
+    check_paths(paths)
+    live, old = instance.tree.restrict(instance.live)
+    count = count_antichains(live)
+    if count > ENUMERATION_LIMIT:
+        digits = str(count) if count < 10**12 else f"about 1e{len(str(count)) - 1}"
+        raise ValueError(
+            f"the tree has {digits} antichains; at most {ENUMERATION_LIMIT} are enumerated "
+            "(use the cutting-plane method)"
+        )
+    variables = BudgetVariables(instance, paths)
+    rows = variables.target_matching_rows()
+    names = old.tolist()
+    for nodes in enumerate_antichains(live):
+        if nodes and nodes != (0,):
+            rows.append(variables.antichain_row(tuple(names[node] for node in nodes)))
+    return variables.program(f"LP_{paths}, enumerated", rows)
+
+
+def starting_program(instance: Instance, paths: int) -> LinearProgram:
+    """LP_K with the antichains of a single node only: where the cutting planes start."""
+    check_paths(paths)
+    variables = BudgetVariables(instance, paths)
+    rows = variables.target_matching_rows()
+    rows += [variables.antichain_row((node,)) for node in variables.nodes.tolist()]
+    return variables.program(f"LP_{paths}, cutting planes", rows)
