@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -105,7 +105,7 @@ def best_antichain(tree: PrefixTree, budgets: Array, joint_draft: Array, slope: 
 
 
 def violated_antichains(
-    tree: PrefixTree, budgets: Array, joint_draft: Array, paths: int, tolerance: float = 0.0
+    tree: PrefixTree, budgets: Array, joint_draft: Array, paths: int, *, tolerance: float = 0.0, limit: int | None = None
 ) -> list[Antichain]:
     """The separation oracle: antichains with D(A) > f(q(A)); empty if and only if none is violated (8.1).
 
@@ -118,7 +118,8 @@ def violated_antichains(
         budgets: array (n,) of node budgets, exact or float.
         joint_draft: array (n,), q(z), of the same kind.
         paths: number K of drafted paths.
-        tolerance: relative violation to ignore; leave it 0 for exact arrays.
+        tolerance: violation to ignore in floats; exact arrays are compared exactly.
+        limit: stop after this many violated antichains, spread over the hull; all of them when None.
 
     Returns:
         The violated hull vertices, from small to large draft mass.
@@ -129,14 +130,15 @@ def violated_antichains(
 
     def violated(found: Antichain) -> bool:
         ceiling = hit_probability(found.draft_mass, paths)
-        return bool(found.budget > (ceiling if exact else ceiling * (1 + tolerance)))
+        return bool(found.budget > (ceiling if exact else ceiling + tolerance))
 
     zero, steepest = (to_fmpq(0), to_fmpq(paths)) if exact else (0.0, float(paths))
     left, right = _best(tree, values, mass, steepest), _best(tree, values, mass, zero)
     vertices = [left, right] if left.nodes != right.nodes else [left]
-    stretches = [(left, steepest, right, zero)]
-    while stretches:
-        left, slope_left, right, slope_right = stretches.pop()
+    broken = [v for v in vertices if violated(v)]
+    stretches = deque([(left, steepest, right, zero)])
+    while stretches and (limit is None or len(broken) < limit):
+        left, slope_left, right, slope_right = stretches.popleft()
         width = right.draft_mass - left.draft_mass
         if width <= 0 or slope_left <= slope_right:
             continue
@@ -154,9 +156,10 @@ def violated_antichains(
         noise = zero if exact else FLOAT_NOISE * (middle.budget + slope * middle.draft_mass)
         if gain <= noise or not left.draft_mass < middle.draft_mass < right.draft_mass:
             continue
-        vertices.append(middle)
+        if violated(middle):
+            broken.append(middle)
         stretches += [(left, slope_left, middle, slope), (middle, slope, right, slope_right)]
-    found = sorted((v for v in vertices if violated(v)), key=lambda v: v.draft_mass)
+    found = sorted(broken, key=lambda v: v.draft_mass)
     return [_settle(v) for v in found] if exact else found
 
 

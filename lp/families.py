@@ -30,8 +30,8 @@ def random_instance(
     seed: int,
     *,
     zeros: float = 0.0,
-    similarity: float = 0.5,
-    concentration: float = 2.0,
+    similarity: float = 0.9,
+    concentration: float = 1.0,
 ) -> Instance:
     """Draw one instance of a family.
 
@@ -43,7 +43,7 @@ def random_instance(
         zeros: for the exact families, the probability that a token's weight is zero (at least one stays).
         similarity: for `logits`, the correlation of the draft's logits with the target's, 0 (independent)
             to 1 (equal).
-        concentration: for `logits`, the scale of the logits; around 2 is mild, 15 is nearly one-hot.
+        concentration: for `logits`, the scale of the logits; 1 is mild, 15 is nearly one-hot.
 
     Raises ValueError for an unknown family or a parameter out of range.
 

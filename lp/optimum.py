@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,24 +9,26 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .antichains import violated_antichains
+from .antichains import hit_probability, violated_antichains
 from .certificates import Certificate, TightAntichain
+from .cutting_planes import CuttingPlanes, cutting_planes, float_budgets, optimal
 from .exact_simplex import NotCertified, exact_optimum
 from .instances import Instance
 from .multi_path import enumerated_program, starting_program
 from .programs import BudgetVariables, LinearProgram, Row
 from .rationals import Array, float_array
 from .single_path import single_path_program
-from .solvers import Basis, HighsSession, Solution, SolverFailure, Status
+from .solvers import Basis, HighsSession, Solution
 
 Method = Literal["cuts", "enumerate"]
 
 Builder = Callable[[Instance], LinearProgram]
 CERTIFIED = "optimal, certified"
 NOT_CERTIFIED = "optimal in floats, not certified"
+NOT_CONVERGED = "bounded in floats, not certified"
 
-CUT_TOLERANCE = 1e-9
-"""Relative violation from which the float phase adds an antichain; the exact phase has none."""
+CERTIFY_LIMIT = 1500
+"""Most nodes with mass for which an exact certificate is attempted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,9 @@ class Optimum:
         budgets: array (n,), optimal node budgets, exact or float like `value`.
         certificate: the verified proof, or None. For a float instance it is about the rational reading of
             the instance (`Instance.to_exact`).
-        status: "optimal, certified", or "optimal in floats, not certified" with the reason.
+        status: "optimal, certified"; "optimal in floats, not certified" with the reason; or "bounded in floats,
+            not certified" when the cutting planes stopped early: then `value` is only an upper bound.
+        bracket: floats between which the optimum lies; equal when it is certified or the solver converged.
         rows: number of constraints in the last program.
         antichains: number of antichain constraints in it.
         rounds: cutting-plane rounds; 1 without cutting planes.
@@ -51,6 +54,7 @@ class Optimum:
     budgets: Array
     certificate: Certificate | None
     status: str
+    bracket: tuple[float, float]
     rows: int
     antichains: int
     rounds: int
@@ -93,51 +97,42 @@ def solve_multi_path(instance: Instance, paths: int, *, method: Method = "cuts",
 
 def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certify: bool) -> Optimum:
     reading = instance.to_exact() if certify else instance
-    program = build(reading)
     variables = BudgetVariables(reading, paths)
-    rows, solution, rounds = _solve_in_floats(reading, variables, program, cuts)
-    size = {"rows": len(rows), "antichains": sum(row.kind != "target-matching" for row in rows), "rounds": rounds}
+    found = (cutting_planes if cuts else _solve_once)(variables, build(reading))
+    size = {
+        "rows": len(found.rows),
+        "antichains": sum(row.kind != "target-matching" for row in found.rows),
+        "rounds": found.rounds,
+    }
+    bracket = (found.lower, found.upper)
     reason = "certification was not asked for"
-    if certify:
+    if not found.converged:
+        reason = f"stopped after {found.rounds} rounds; the optimum lies between {found.lower} and {found.upper}"
+    elif certify and len(variables.nodes) > CERTIFY_LIMIT:
+        reason = f"{len(variables.nodes)} nodes carry mass; certificates are tried up to {CERTIFY_LIMIT}"
+    elif certify:
         try:
-            certificate = _certify(variables, program.with_rows(rows), solution)
+            certificate = _certify(variables, found.rows, found.solution)
         except NotCertified as error:
             reason = str(error)
         else:
             value, budgets = certificate.optimum, certificate.budgets
+            exactly = (float(value), float(value))
             if not instance.exact:
-                return Optimum(paths, float(value), float_array(budgets), certificate, CERTIFIED, **size)
-            return Optimum(paths, value, budgets, certificate, CERTIFIED, **size)
+                return Optimum(paths, float(value), float_array(budgets), certificate, CERTIFIED, exactly, **size)
+            return Optimum(paths, value, budgets, certificate, CERTIFIED, exactly, **size)
+    said = NOT_CERTIFIED if found.converged else NOT_CONVERGED
+    return Optimum(paths, found.upper, found.feasible, None, f"{said} ({reason})", bracket, **size)
+
+
+def _solve_once(variables: BudgetVariables, program: LinearProgram) -> CuttingPlanes:
+    """The program as it stands, as a float phase of one round."""
+    solution = optimal(HighsSession(program).solve(), program)
     budgets = float_budgets(variables, solution.values)
-    return Optimum(paths, solution.objective, budgets, None, f"{NOT_CERTIFIED} ({reason})", **size)
+    return CuttingPlanes(program.rows, solution, 1, True, solution.objective, solution.objective, budgets)
 
 
-def _solve_in_floats(
-    instance: Instance, variables: BudgetVariables, program: LinearProgram, cuts: bool
-) -> tuple[tuple[Row, ...], Solution, int]:
-    """Solve, and with `cuts` add violated antichains until the float oracle finds none."""
-    rows = list(program.rows)
-    known = {row.nodes for row in rows if row.kind == "antichain"}
-    session = HighsSession(program)
-    joint_draft = float_array(instance.joint_draft)
-    for count in itertools.count(1):
-        solution = session.solve()
-        if solution.status is not Status.OPTIMAL:
-            raise SolverFailure(f"{program.name}: the float solver said {solution.status.value!r}, not optimal")
-        if not cuts:
-            return tuple(rows), solution, count
-        budgets = float_budgets(variables, solution.values)
-        found = violated_antichains(instance.tree, budgets, joint_draft, variables.paths, CUT_TOLERANCE)
-        fresh = [variables.antichain_row(a.nodes) for a in found if a.nodes not in known]
-        if not fresh:  # what is still violated is in the program: the solver's own tolerance
-            return tuple(rows), solution, count
-        known.update(row.nodes for row in fresh)
-        rows += fresh
-        session.add_rows(fresh)
-    raise AssertionError("unreachable")
-
-
-def _certify(variables: BudgetVariables, program: LinearProgram, solution: Solution) -> Certificate:
+def _certify(variables: BudgetVariables, rows: Sequence[Row], solution: Solution) -> Certificate:
     """Exact optimum from the float basis, with its certificate verified. Raises NotCertified."""
     instance, paths, basis = variables.instance, variables.paths, solution.basis
     if basis is None:
@@ -149,9 +144,9 @@ def _certify(variables: BudgetVariables, program: LinearProgram, solution: Solut
         return [variables.antichain_row(antichain.nodes) for antichain in found]
 
     # Antichains that are not tight in the basis are left to the exact separation oracle.
-    kept = [i for i, row in enumerate(program.rows) if row.kind == "target-matching" or not basis.rows[i]]
-    small = program.with_rows(program.rows[i] for i in kept)
-    found = exact_optimum(small, Basis(basis.columns, basis.rows[kept]), separate)
+    kept = [i for i, row in enumerate(rows) if row.kind == "target-matching" or not basis.rows[i]]
+    program = variables.program(f"LP_{paths}, exact", [rows[i] for i in kept])
+    found = exact_optimum(program, Basis(basis.columns, basis.rows[kept]), separate)
     antichains = [
         TightAntichain(row.nodes, dual)
         for row, dual in zip(found.rows, found.duals, strict=True)
@@ -162,11 +157,3 @@ def _certify(variables: BudgetVariables, program: LinearProgram, solution: Solut
     if not verdict:
         raise NotCertified("; ".join(verdict.failures))
     return certificate
-
-
-def float_budgets(variables: BudgetVariables, values: Array) -> Array:
-    """float array (n,): the budgets of all nodes from a float solution."""
-    budgets = np.zeros(len(variables.instance.tree))
-    budgets[0] = 1.0
-    budgets[variables.nodes] = values
-    return budgets

@@ -48,7 +48,8 @@ class LinearProgram:
 
     Attributes:
         name: what the program is, for messages.
-        variables: a label per variable: a node for LP_1 and LP_K, (tuple, node, token) for the verifier LP.
+        variables: a label per variable: a node for LP_1 and LP_K, (leaves of the drafted tuple, node, token)
+            for the verifier LP.
         costs: array (number of variables,), exact or float.
         rows: the constraints.
         units: float array: the natural size of each variable. Solvers scale columns by it, so that budgets
@@ -101,8 +102,9 @@ class LinearProgram:
         def label(column: int) -> str:
             name = self.variables[column]
             if isinstance(name, tuple):
-                paths, node, y = name
-                return f"phi({paths}; {format_context(tree.path(node))!r}, {y})"
+                leaves, node, y = name
+                drafted = " | ".join(format_context(tree.path(leaf)) for leaf in leaves)
+                return f"phi({drafted}; {format_context(tree.path(node))!r}, {y})"
             return f"D({format_context(tree.path(name))})"
 
         def line(row: Row) -> str:

@@ -1,0 +1,216 @@
+"""Selection rules: pick one of the drafted paths, then run single-path block verification (section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .antichains import check_paths
+from .instances import Instance
+from .rationals import Array, constant, exact_array, fast, is_exact, settled, to_fraction
+from .trees import PrefixTree
+
+
+def ranked_skewed_draft(tree: PrefixTree, joint_draft: Array, ranking: Sequence[int], paths: int) -> Array:
+    """Skewed draft of picking the highest-ranked of K paths: nu(z) = (A + x)^K - A^K on leaves (statement 6.2).
+
+    A is the draft mass of the leaves ranked below z, x = q(z). These are the vertices of the base polytope of
+    the polymatroid A -> f(q(A)).
+
+    Args:
+        tree: the prefix tree.
+        joint_draft: array (n,), q(z), exact or float.
+        ranking: every leaf once, the best first.
+        paths: number K of drafted paths.
+
+    Returns:
+        array (n,): nu(z) = Pr[the picked path passes z], summed up the tree from the leaves.
+    """
+    check_paths(paths)
+    if sorted(ranking) != list(tree.leaves):
+        raise ValueError("ranking: expected every leaf exactly once, the best first")
+    mass = fast(joint_draft)
+    nu = mass * 0
+    below = nu[0]
+    for leaf in reversed(ranking):
+        nu[leaf] = (below + mass[leaf]) ** paths - below**paths
+        below = below + mass[leaf]
+    for d in range(tree.depth - 1, -1, -1):
+        nu[tree.level(d)] = tree.sum_children(nu, d)
+    return settled(nu)
+
+
+def ratio_order(instance: Instance) -> Array:
+    """int array (n,): nodes in level order, the children of each node from the lowest to the highest rank.
+
+    The rank is p(y|z)/q(y|z), higher is better, ties to the smaller token id (statement 6.3). Tokens with
+    q = 0 are never drafted; they come first, where they weigh nothing.
+    """
+    tree = instance.tree
+    order = np.arange(len(tree))
+    for node in range(tree.leaves.start):
+        below = list(tree.children(node))
+        drafted = [c for c in below if instance.draft[c] > 0]
+        others = [c for c in below if instance.draft[c] <= 0]
+        drafted.sort(key=lambda c: (instance.target[c] / instance.draft[c], -c))
+        order[below[0] : below[0] + len(below)] = others + drafted if below else []
+    return order
+
+
+def greedy_skewed_draft(instance: Instance, paths: int) -> Array:
+    """array (n,): nu(z) of greedy multi-path selection, nu(z) = (A + x)^K - A^K, exactly (statements 6.2, 6.3).
+
+    Children are ranked by p(y|z)/q(y|z) at every node and paths are compared lexicographically, so the leaves
+    below a node are contiguous in the ranking: A is the draft mass of the leaves ranked below all of them.
+
+    For floats use `stable_greedy_skewed_draft`: the difference of powers cancels there.
+    """
+    check_paths(paths)
+    tree, order = instance.tree, ratio_order(instance)
+    mass = fast(instance.joint_draft)
+    below = mass * 0
+    nu = mass.copy()
+    for node in range(tree.leaves.start):
+        ahead = below[node]
+        for child in order[tree.children(node).start : tree.children(node).stop].tolist():
+            below[child] = ahead
+            nu[child] = (ahead + mass[child]) ** paths - ahead**paths
+            ahead = ahead + mass[child]
+    return settled(nu)
+
+
+def stable_greedy_skewed_draft(instance: Instance, paths: int) -> Array:
+    """array (n,): the same nu(z) from on-path numbers, without cancellation for any K and depth (statement 6.4).
+
+    With rho(z) = x/(A + x), c_y the draft mass at z of the tokens ranked below y, u = 1 - rho + rho c_y and
+    v = u + rho q(y|z): nu(y|z) = q(y|z) S(v, u)/S(1, 1 - rho) and rho(zy) = rho q(y|z)/v, where
+    S(a, b) = sum of a^i b^(K-1-i).
+    """
+    check_paths(paths)
+    tree, order = instance.tree, ratio_order(instance)
+    draft = fast(instance.draft)
+    rho = draft * 0 + 1
+    nu = draft * 0 + 1
+    for node in range(tree.leaves.start):
+        ahead = draft[0] * 0
+        whole = power_sum(1 + draft[0] * 0, 1 - rho[node], paths)
+        for child in order[tree.children(node).start : tree.children(node).stop].tolist():
+            u = 1 - rho[node] + rho[node] * ahead
+            v = u + rho[node] * draft[child]
+            nu[child] = nu[node] * draft[child] * power_sum(v, u, paths) / whole
+            rho[child] = rho[node] * draft[child] / v if draft[child] > 0 else draft[0] * 0
+            ahead = ahead + draft[child]
+    return settled(nu)
+
+
+def power_sum(first: Any, second: Any, paths: int) -> Any:
+    """S(a, b) = sum over i < K of a^i b^(K-1-i), which is (a^K - b^K)/(a - b) without the division."""
+    return sum((first**i * second ** (paths - 1 - i) for i in range(1, paths)), second ** (paths - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Transport:
+    """A transport of the stop mass of budgets to sets of drafted leaves (statements 3.1 and 6.1).
+
+    Attributes:
+        amount: the mass that could be carried; 1 if and only if the budgets can be realised.
+        flow: (node, leaves) -> mass that stops at the node when exactly these leaves were drafted.
+    """
+
+    amount: Fraction
+    flow: dict[tuple[int, frozenset[int]], Fraction]
+
+    @property
+    def complete(self) -> bool:
+        """True when all mass was carried: some verifier has these budgets."""
+        return self.amount == 1
+
+
+def leaf_set_law(instance: Instance, paths: int) -> dict[frozenset[int], Fraction]:
+    """The law of the SET of leaves that K drafted paths reach, in rationals.
+
+    Paths enter one by one; sets replace the V^(LK) tuples because neither order nor multiplicity matters to
+    what can be accepted.
+    """
+    check_paths(paths)
+    tree, joint = instance.tree, fast(instance.joint_draft)
+    drafted = [leaf for leaf in tree.leaves if instance.joint_draft[leaf] > 0]
+    law: dict[frozenset[int], Any] = {frozenset(): joint[0]}
+    for _ in range(paths):
+        after: dict[frozenset[int], Any] = {}
+        for leaves, mass in law.items():
+            for leaf in drafted:
+                key = leaves | {leaf}
+                after[key] = after.get(key, 0) + mass * joint[leaf]
+        law = after
+    return {leaves: to_fraction(mass) for leaves, mass in law.items()}
+
+
+def transport_stop_mass(instance: Instance, budgets: Array, paths: int) -> Transport:
+    """Carry the stop mass of exact budgets to drafted leaf sets by an integral maximum flow (statement 3.1).
+
+    Node z may send its stop mass to a set of leaves if one of them lies at or below z. Budgets that meet
+    (2.2) can be realised with a prefix of a drafted path if and only if everything can be carried.
+
+    Raises ValueError for float budgets or a negative stop mass.
+    """
+    import networkx as nx
+
+    from .budgets import stop_mass
+
+    if not is_exact(budgets):
+        raise ValueError("a transport needs exact budgets")
+    stops = stop_mass(instance.tree, budgets)
+    if any(mass < 0 for mass in stops):
+        raise ValueError("budgets: a node has less budget than its children together")
+    law = leaf_set_law(instance, paths)
+    scale = int(np.lcm.reduce(np.array([m.denominator for m in [*stops, *law.values()]], dtype=object)))
+    graph = nx.DiGraph()
+    for node, mass in enumerate(stops):
+        if mass:
+            graph.add_edge("source", ("node", node), capacity=int(mass * scale))
+    for leaves, mass in law.items():
+        graph.add_edge(("leaves", leaves), "sink", capacity=int(mass * scale))
+        for node in {z for leaf in leaves for z in _path_up(instance.tree, leaf)}:
+            if stops[node]:
+                graph.add_edge(("node", node), ("leaves", leaves))
+    amount, flow = nx.maximum_flow(graph, "source", "sink")
+    carried = {
+        (node[1], target[1]): Fraction(mass, scale)
+        for node, targets in flow.items()
+        if node[0] == "node"
+        for target, mass in targets.items()
+        if mass
+    }
+    return Transport(Fraction(amount, scale), carried)
+
+
+def selection_from_transport(instance: Instance, transport: Transport) -> Array:
+    """exact array (n,): the skewed draft of a rule G that picks, in each leaf set, a leaf below the stop (6.1).
+
+    For a complete transport of budgets D it satisfies D(z) <= nu(z) everywhere, so block verification under
+    nu attains at least the sum of D.
+
+    Raises ValueError for an incomplete transport.
+    """
+    if not transport.complete:
+        raise ValueError(f"only {transport.amount} of the stop mass could be carried; no rule has these budgets")
+    tree = instance.tree
+    nu = list(constant(instance.target, 0))
+    for (node, leaves), mass in transport.flow.items():
+        leaf = min(leaf for leaf in leaves if node in _path_up(tree, leaf))
+        for z in _path_up(tree, leaf):
+            nu[z] += mass
+    return exact_array(nu)
+
+
+def _path_up(tree: PrefixTree, node: int) -> list[int]:
+    """The node and its ancestors, up to the root."""
+    out = [node]
+    while out[-1] > 0:
+        out.append(int(tree.parent[out[-1]]))
+    return out
