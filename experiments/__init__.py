@@ -1,0 +1,1 @@
+"""The command line, theorem checks and studies: frozen configuration -> pure run -> rows."""

@@ -105,7 +105,13 @@ def best_antichain(tree: PrefixTree, budgets: Array, joint_draft: Array, slope: 
 
 
 def violated_antichains(
-    tree: PrefixTree, budgets: Array, joint_draft: Array, paths: int, *, tolerance: float = 0.0, limit: int | None = None
+    tree: PrefixTree,
+    budgets: Array,
+    joint_draft: Array,
+    paths: int,
+    *,
+    tolerance: float = 0.0,
+    limit: int | None = None,
 ) -> list[Antichain]:
     """The separation oracle: antichains with D(A) > f(q(A)); empty if and only if none is violated (8.1).
 

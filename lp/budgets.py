@@ -57,7 +57,9 @@ def residual_law(instance: Instance, budgets: Array, node: int) -> Array:
         left[instance.tree.token[child]] -= budgets[child]
     total = left.sum()
     if total <= 0:
-        raise ValueError(f"no mass stops at {format_context(instance.tree.path(node))!r}; its residual is undefined")
+        raise ValueError(
+            f"no mass stops at {format_context(instance.tree.path(node))!r}; its residual is undefined"
+        )
     return left / total
 
 
@@ -77,7 +79,9 @@ def block_budgets(instance: Instance, skewed_draft: Array | None = None) -> Arra
     """
     joint = fast(instance.joint_draft if skewed_draft is None else skewed_draft)
     target = fast(instance.target)
-    return _down(instance.tree, joint[:1], lambda nodes, above: -maximum(-joint[nodes], -target[nodes] * above))
+    return _down(
+        instance.tree, joint[:1], lambda nodes, above: -maximum(-joint[nodes], -target[nodes] * above)
+    )
 
 
 def _down(tree: PrefixTree, root: Array, rule: Callable[[slice, Array], Array]) -> Array:

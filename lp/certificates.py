@@ -24,7 +24,16 @@ from .antichains import check_paths, hit_probability, is_antichain, violated_ant
 from .budgets import accepted_tokens, target_matching_violation
 from .instance_json import instance_from_json, instance_to_json, parse_context, read_json, write_json
 from .instances import Instance
-from .rationals import Array, constant, exact_array, fast, format_rational, parse_rational, settled, to_fraction
+from .rationals import (
+    Array,
+    constant,
+    exact_array,
+    fast,
+    format_rational,
+    parse_rational,
+    settled,
+    to_fraction,
+)
 from .trees import format_context, maximum
 
 
@@ -75,7 +84,9 @@ class Certificate:
         Raises ValueError for a float instance: use its rational reading, `Instance.to_exact`.
         """
         if not instance.exact:
-            raise ValueError("a certificate needs an exact instance; take the rational reading, Instance.to_exact()")
+            raise ValueError(
+                "a certificate needs an exact instance; take the rational reading, Instance.to_exact()"
+            )
         prices = target_matching_prices(instance, antichains)
         return cls(instance, paths, accepted_tokens(budgets), budgets, tuple(antichains), prices)
 
@@ -187,7 +198,9 @@ class Certificate:
         try:
             return cls.from_json(read_json(path))
         except ValueError as error:
-            raise ValueError(f"{path}: {error}" if not str(error).startswith(str(path)) else str(error)) from None
+            raise ValueError(
+                f"{path}: {error}" if not str(error).startswith(str(path)) else str(error)
+            ) from None
 
 
 def target_matching_prices(instance: Instance, antichains: Sequence[TightAntichain]) -> Array:

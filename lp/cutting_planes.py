@@ -66,7 +66,9 @@ def cutting_planes(variables: BudgetVariables, program: LinearProgram) -> Cuttin
     average: Array | None = None
 
     def separate(budgets: Array) -> list[Antichain]:
-        return violated_antichains(tree, budgets, joint_draft, paths, tolerance=TOLERANCE, limit=CUTS_PER_ROUND)
+        return violated_antichains(
+            tree, budgets, joint_draft, paths, tolerance=TOLERANCE, limit=CUTS_PER_ROUND
+        )
 
     rounds = work = 0
     while True:

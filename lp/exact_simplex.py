@@ -129,7 +129,9 @@ class _Tableau:
     def _solve_primal(self) -> None:
         self.x = self._forward({i: self.bounds[i] for i in self.tight})
         self.slack = {
-            i: self.bounds[i] - self._dot(self.rows[i], self.x) for i in range(len(self.rows)) if i not in self.tight
+            i: self.bounds[i] - self._dot(self.rows[i], self.x)
+            for i in range(len(self.rows))
+            if i not in self.tight
         }
 
     def _duals(self) -> dict[int, fmpq]:
@@ -217,9 +219,15 @@ class _Tableau:
             if entering is None or gain <= 0:
                 return
             kind, k = entering
-            right = {i: self.columns[k][i] for i in self.columns[k] if i in self.tight} if kind == "x" else {k: fmpq(1)}
+            right = (
+                {i: self.columns[k][i] for i in self.columns[k] if i in self.tight}
+                if kind == "x"
+                else {k: fmpq(1)}
+            )
             drop = self._forward(right)
-            limits: list[tuple[fmpq, Variable]] = [(self.x[j] / d, ("x", j)) for j, d in drop.items() if d > 0]
+            limits: list[tuple[fmpq, Variable]] = [
+                (self.x[j] / d, ("x", j)) for j, d in drop.items() if d > 0
+            ]
             for i, value in self.slack.items():
                 fall = (self.columns[k].get(i, ZERO) if kind == "x" else ZERO) - self._dot(self.rows[i], drop)
                 if fall > 0 or (fall and self.program_rows[i].equality):

@@ -1,10 +1,10 @@
 """Random families of instances, each reproducible from its seed.
 
-    flat       exact; every law from integer weights 0..9 or 1..9, independent in every context
-    identical  exact; flat laws, the draft equal to the target
-    iid        exact; one flat law for the target and one for the draft, the same in every context
-    markov     exact; flat laws that depend on the last token only
-    logits     float; softmax of heavy-tailed logits, the draft's correlated with the target's
+flat       exact; every law from integer weights 0..9 or 1..9, independent in every context
+identical  exact; flat laws, the draft equal to the target
+iid        exact; one flat law for the target and one for the draft, the same in every context
+markov     exact; flat laws that depend on the last token only
+logits     float; softmax of heavy-tailed logits, the draft's correlated with the target's
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ def read_json(path: str | Path) -> Any:
     try:
         return json.loads(text, parse_float=_Decimal, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: not JSON (line {error.lineno}, column {error.colno}: {error.msg})") from None
+        raise ValueError(
+            f"{path}: not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -86,22 +88,30 @@ def write_json(document: Any, path: str | Path) -> None:
 def instance_from_json(document: Any) -> Instance:
     """Build an instance from the parsed JSON object (see the module's description)."""
     if not isinstance(document, Mapping):
-        raise ValueError(f"got {type(document).__name__}; expected an object with vocab, depth, target, draft")
+        raise ValueError(
+            f"got {type(document).__name__}; expected an object with vocab, depth, target, draft"
+        )
     for key in ("vocab", "depth", "target", "draft"):
         if key not in document:
             raise ValueError(f"{key!r} is missing; an instance has vocab, depth, target and draft")
     unknown = document.keys() - {"vocab", "depth", "target", "draft", "sparse"}
     if unknown:
-        raise ValueError(f"unknown member {sorted(unknown)[0]!r}; an instance has vocab, depth, target, draft, sparse")
+        raise ValueError(
+            f"unknown member {sorted(unknown)[0]!r}; an instance has vocab, depth, target, draft, sparse"
+        )
     vocab, depth, sparse = document["vocab"], document["depth"], document.get("sparse", False)
     check_shape(vocab, depth)
     if not isinstance(sparse, bool):
         raise ValueError(f"sparse: got {sparse!r}; expected true or false")
     tables = {name: _read_table(document[name], vocab, depth, name) for name in ("target", "draft")}
     if any(_looks_rounded(law) for table in tables.values() for law in table.values()):
-        tables = {name: {ctx: _as_floats(law) for ctx, law in table.items()} for name, table in tables.items()}
+        tables = {
+            name: {ctx: _as_floats(law) for ctx, law in table.items()} for name, table in tables.items()
+        }
     else:
-        tables = {name: {ctx: _as_fractions(law) for ctx, law in table.items()} for name, table in tables.items()}
+        tables = {
+            name: {ctx: _as_fractions(law) for ctx, law in table.items()} for name, table in tables.items()
+        }
     return Instance.from_laws(vocab, depth, tables["target"], tables["draft"], sparse=sparse)
 
 
@@ -195,7 +205,9 @@ def _as_floats(law: Law) -> Law:
 
 
 def _as_fractions(law: Law) -> Law:
-    return {y: Fraction(v) for y, v in law.items()} if isinstance(law, Mapping) else [Fraction(v) for v in law]
+    return (
+        {y: Fraction(v) for y, v in law.items()} if isinstance(law, Mapping) else [Fraction(v) for v in law]
+    )
 
 
 def _sparse_law(law: list[Any]) -> dict[str, Any]:

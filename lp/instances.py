@@ -47,7 +47,9 @@ class Instance:
     def __post_init__(self) -> None:
         for name, array in (("target", self.target), ("draft", self.draft)):
             if array.shape != (len(self.tree),):
-                raise ValueError(f"{name}: got shape {array.shape}; expected one entry per node, {len(self.tree)}")
+                raise ValueError(
+                    f"{name}: got shape {array.shape}; expected one entry per node, {len(self.tree)}"
+                )
         if is_exact(self.target) != is_exact(self.draft):
             raise ValueError("target and draft must both be exact (Fraction) or both be float")
         self.target.setflags(write=False)
@@ -111,7 +113,9 @@ class Instance:
         return cls._on_tree(tree, both, checked["target"], exact)
 
     @classmethod
-    def _on_tree(cls, tree: PrefixTree, both: Any, target: Mapping[tuple[int, ...], Any], exact: bool) -> Instance:
+    def _on_tree(
+        cls, tree: PrefixTree, both: Any, target: Mapping[tuple[int, ...], Any], exact: bool
+    ) -> Instance:
         zero = Fraction(0) if exact else 0.0
         target_edge: list[Any] = [zero + 1]
         draft_edge: list[Any] = [zero + 1]
@@ -196,7 +200,9 @@ class Instance:
         """The same instance in floats, every probability rounded to the nearest."""
         if not self.exact:
             return self
-        off_tree = {z: {y: (float(p), float(q)) for y, (p, q) in rest.items()} for z, rest in self.off_tree.items()}
+        off_tree = {
+            z: {y: (float(p), float(q)) for y, (p, q) in rest.items()} for z, rest in self.off_tree.items()
+        }
         leaf = None if self.leaf_target is None else float_array(self.leaf_target)
         return Instance(self.tree, float_array(self.target), float_array(self.draft), leaf, off_tree)
 
@@ -268,7 +274,9 @@ def _check_context(context: tuple[int, ...], vocab: int, depth: int, name: str) 
         if not 0 <= y < vocab:
             raise ValueError(f"{where}: token {y} is outside the vocabulary 0..{vocab - 1}")
     if len(context) > depth:
-        raise ValueError(f"{where}: the context has {len(context)} tokens; expected at most the depth, {depth}")
+        raise ValueError(
+            f"{where}: the context has {len(context)} tokens; expected at most the depth, {depth}"
+        )
 
 
 def _dyadic_law(law: Array) -> dict[int, Fraction]:

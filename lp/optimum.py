@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
-
-from .antichains import hit_probability, violated_antichains
+from .antichains import violated_antichains
 from .certificates import Certificate, TightAntichain
 from .cutting_planes import CuttingPlanes, cutting_planes, float_budgets, optimal
 from .exact_simplex import NotCertified, exact_optimum
@@ -75,7 +73,9 @@ def solve_single_path(instance: Instance, *, certify: bool = True) -> Optimum:
     return _solve(instance, 1, single_path_program, cuts=False, certify=certify)
 
 
-def solve_multi_path(instance: Instance, paths: int, *, method: Method = "cuts", certify: bool = True) -> Optimum:
+def solve_multi_path(
+    instance: Instance, paths: int, *, method: Method = "cuts", certify: bool = True
+) -> Optimum:
     """The optimum of LP_K, which no valid verifier with K i.i.d. drafted paths exceeds (section 4).
 
     Args:
@@ -91,7 +91,9 @@ def solve_multi_path(instance: Instance, paths: int, *, method: Method = "cuts",
     if method == "cuts":
         return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
     if method == "enumerate":
-        return _solve(instance, paths, lambda inst: enumerated_program(inst, paths), cuts=False, certify=certify)
+        return _solve(
+            instance, paths, lambda inst: enumerated_program(inst, paths), cuts=False, certify=certify
+        )
     raise ValueError(f"method: got {method!r}; expected 'cuts' or 'enumerate'")
 
 
@@ -107,7 +109,9 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
     bracket = (found.lower, found.upper)
     reason = "certification was not asked for"
     if not found.converged:
-        reason = f"stopped after {found.rounds} rounds; the optimum lies between {found.lower} and {found.upper}"
+        reason = (
+            f"stopped after {found.rounds} rounds; the optimum lies between {found.lower} and {found.upper}"
+        )
     elif certify and len(variables.nodes) > CERTIFY_LIMIT:
         reason = f"{len(variables.nodes)} nodes carry mass; certificates are tried up to {CERTIFY_LIMIT}"
     elif certify:
@@ -119,7 +123,9 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
             value, budgets = certificate.optimum, certificate.budgets
             exactly = (float(value), float(value))
             if not instance.exact:
-                return Optimum(paths, float(value), float_array(budgets), certificate, CERTIFIED, exactly, **size)
+                return Optimum(
+                    paths, float(value), float_array(budgets), certificate, CERTIFIED, exactly, **size
+                )
             return Optimum(paths, value, budgets, certificate, CERTIFIED, exactly, **size)
     said = NOT_CERTIFIED if found.converged else NOT_CONVERGED
     return Optimum(paths, found.upper, found.feasible, None, f"{said} ({reason})", bracket, **size)

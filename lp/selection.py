@@ -44,21 +44,39 @@ def ranked_skewed_draft(tree: PrefixTree, joint_draft: Array, ranking: Sequence[
     return settled(nu)
 
 
+RATIO_TIE = 1e-12
+"""Relative difference up to which float ratios p/q count as equal: ties of the laws that rounding split."""
+
+
 def ratio_order(instance: Instance) -> Array:
     """int array (n,): nodes in level order, the children of each node from the lowest to the highest rank.
 
     The rank is p(y|z)/q(y|z), higher is better, ties to the smaller token id (statement 6.3). Tokens with
-    q = 0 are never drafted; they come first, where they weigh nothing.
+    q = 0 are never drafted; they come first, where they weigh nothing. Any fixed order is valid; counting
+    nearly equal floats as ties makes the order the one of the exact laws.
     """
     tree = instance.tree
     order = np.arange(len(tree))
     for node in range(tree.leaves.start):
-        below = list(tree.children(node))
+        below = tree.children(node)
         drafted = [c for c in below if instance.draft[c] > 0]
-        others = [c for c in below if instance.draft[c] <= 0]
-        drafted.sort(key=lambda c: (instance.target[c] / instance.draft[c], -c))
-        order[below[0] : below[0] + len(below)] = others + drafted if below else []
+        ratio = {c: instance.target[c] / instance.draft[c] for c in drafted}
+        drafted.sort(key=lambda c: (ratio[c], -c))
+        if not instance.exact:
+            drafted = _with_ties(drafted, ratio)
+        order[below.start : below.stop] = [c for c in below if instance.draft[c] <= 0] + drafted
     return order
+
+
+def _with_ties(increasing: list[int], ratio: dict[int, float]) -> list[int]:
+    """The same order with runs of nearly equal ratios put in order of decreasing token id."""
+    runs: list[list[int]] = []
+    for child in increasing:
+        if runs and ratio[child] <= ratio[runs[-1][-1]] * (1 + RATIO_TIE):
+            runs[-1].append(child)
+        else:
+            runs.append([child])
+    return [child for run in runs for child in sorted(run, reverse=True)]
 
 
 def greedy_skewed_draft(instance: Instance, paths: int) -> Array:
@@ -198,7 +216,9 @@ def selection_from_transport(instance: Instance, transport: Transport) -> Array:
     Raises ValueError for an incomplete transport.
     """
     if not transport.complete:
-        raise ValueError(f"only {transport.amount} of the stop mass could be carried; no rule has these budgets")
+        raise ValueError(
+            f"only {transport.amount} of the stop mass could be carried; no rule has these budgets"
+        )
     tree = instance.tree
     nu = list(constant(instance.target, 0))
     for (node, leaves), mass in transport.flow.items():

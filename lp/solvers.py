@@ -104,7 +104,14 @@ class HighsSession:
         costs = float_costs(program) * self._units
         self._must(
             self._highs.addCols(
-                self._width, costs, np.zeros(self._width), np.full(self._width, inf), 0, nowhere, nowhere, nothing
+                self._width,
+                costs,
+                np.zeros(self._width),
+                np.full(self._width, inf),
+                0,
+                nowhere,
+                nowhere,
+                nothing,
             )
         )
         self._must(self._highs.changeObjectiveSense(highspy.ObjSense.kMaximize))
@@ -170,7 +177,7 @@ def _quiet_highs() -> Any:
     import highspy
 
     class QuietHighs(highspy.Highs):  # type: ignore[misc]
-        def enableCallbacks(self) -> None:  # noqa: N802
+        def enableCallbacks(self) -> None:
             self.silent()
             super().enableCallbacks()
 
@@ -204,7 +211,9 @@ def _solve_scipy(program: LinearProgram) -> Solution:
     )
     status = {0: Status.OPTIMAL, 2: Status.INFEASIBLE, 3: Status.UNBOUNDED}.get(found.status, Status.UNKNOWN)
     if status is not Status.OPTIMAL:
-        return Solution(status, np.nan, np.full(len(program.variables), np.nan), np.full(len(program.rows), np.nan))
+        return Solution(
+            status, np.nan, np.full(len(program.variables), np.nan), np.full(len(program.rows), np.nan)
+        )
     duals = np.zeros(len(program.rows))
     duals[~equal], duals[equal] = -found.ineqlin.marginals, -found.eqlin.marginals
     return Solution(status, -float(found.fun), found.x * program.units, duals * scale)
@@ -218,7 +227,8 @@ def _solve_cvxpy(program: LinearProgram) -> Solution:
     x = cp.Variable(len(program.variables), nonneg=True)
     parts = [(mask, form) for mask, form in ((~equal, "<="), (equal, "==")) if mask.any()]
     constraints = [
-        matrix[mask] @ x <= bounds[mask] if form == "<=" else matrix[mask] @ x == bounds[mask] for mask, form in parts
+        matrix[mask] @ x <= bounds[mask] if form == "<=" else matrix[mask] @ x == bounds[mask]
+        for mask, form in parts
     ]
     problem = cp.Problem(cp.Maximize((float_costs(program) * program.units) @ x), constraints)
     options = {"primal_feasibility_tolerance": FEASIBILITY, "dual_feasibility_tolerance": FEASIBILITY}
@@ -227,7 +237,9 @@ def _solve_cvxpy(program: LinearProgram) -> Solution:
         cp.OPTIMAL: Status.OPTIMAL, cp.INFEASIBLE: Status.INFEASIBLE, cp.UNBOUNDED: Status.UNBOUNDED
     }.get(problem.status, Status.UNKNOWN)  # fmt: skip
     if status is not Status.OPTIMAL:
-        return Solution(status, np.nan, np.full(len(program.variables), np.nan), np.full(len(program.rows), np.nan))
+        return Solution(
+            status, np.nan, np.full(len(program.variables), np.nan), np.full(len(program.rows), np.nan)
+        )
     duals = np.zeros(len(program.rows))
     for (mask, _), constraint in zip(parts, constraints, strict=True):
         duals[mask] = constraint.dual_value

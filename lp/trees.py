@@ -43,7 +43,9 @@ class PrefixTree:
         self.token = np.asarray(token, dtype=np.int64)
         count = len(self.parent)
         if len(self.token) != count or count == 0 or self.parent[0] != -1 or self.token[0] != -1:
-            raise ValueError("a tree needs equally long parent and token arrays that start with the root (-1, -1)")
+            raise ValueError(
+                "a tree needs equally long parent and token arrays that start with the root (-1, -1)"
+            )
         inner_parent, inner_token = self.parent[1:], self.token[1:]
         if np.any(inner_parent < 0) or np.any(inner_parent >= np.arange(1, count)):
             raise ValueError("every node must come after its parent")

@@ -99,7 +99,9 @@ def verifier_program(instance: Instance, paths: int) -> LinearProgram:
                 Row("target-matching", (node,), columns, tuple(kept.values()), one * 0, equality=True)
             )
     pack = fill if instance.exact else np.array
-    return LinearProgram(f"verifier LP, K={paths}", tuple(variables), pack(costs), tuple(rows), np.array(units))
+    return LinearProgram(
+        f"verifier LP, K={paths}", tuple(variables), pack(costs), tuple(rows), np.array(units)
+    )
 
 
 def verifier_budgets(instance: Instance, program: LinearProgram, values: Any) -> Array:

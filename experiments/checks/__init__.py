@@ -1,0 +1,1 @@
+"""The theorem checks: every numbered statement of the mathematics, tried on a grid of exact instances."""

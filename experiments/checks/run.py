@@ -1,0 +1,128 @@
+"""Run every check, and gather the table and the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tqdm import tqdm
+
+from . import budgets, programs, selection
+from .grid import PATHS, Case, Grid, block_value, build_grid, greedy_value
+from .statement import Outcome, Statement
+
+STATEMENTS: tuple[Statement, ...] = tuple(
+    sorted(
+        (*budgets.STATEMENTS, *programs.STATEMENTS, *selection.STATEMENTS),
+        key=lambda statement: tuple(map(int, statement.number.split("."))),
+    )
+)
+
+
+@dataclass(frozen=True)
+class FamilyRow:
+    """Mean accepted tokens of a family of the grid."""
+
+    family: str
+    instances: int
+    block: float
+    optimum: dict[int, float]
+    greedy: dict[int, float]
+
+
+@dataclass(frozen=True)
+class CheckResults:
+    """Everything that `nodebudget check` reports."""
+
+    outcomes: tuple[tuple[Statement, Outcome], ...]
+    table: tuple[FamilyRow, ...]
+    findings: tuple[str, ...]
+    instances: int
+
+    @property
+    def passed(self) -> bool:
+        """True when every statement holds."""
+        return all(outcome.passed for _, outcome in self.outcomes)
+
+
+def run_checks(grid: Grid | None = None, statements: Sequence[Statement] = STATEMENTS) -> CheckResults:
+    """Run the checks with a progress bar on stderr."""
+    grid = build_grid() if grid is None else grid
+    outcomes = []
+    optima = [(case, paths) for case in grid.cases for paths in PATHS]
+    with tqdm(total=len(optima) + len(statements), unit="step", leave=False, disable=None) as bar:
+        bar.set_description("certified optima")
+        for case, paths in optima:
+            grid.optimum(case, paths)
+            bar.update()
+        for statement in statements:
+            bar.set_description(f"statement {statement.number}")
+            outcomes.append((statement, _run(statement, grid)))
+            bar.update()
+    return CheckResults(tuple(outcomes), _table(grid), _findings(grid), len(grid.cases))
+
+
+def _run(statement: Statement, grid: Grid) -> Outcome:
+    try:
+        return statement.check(grid)
+    except (ValueError, ArithmeticError, RuntimeError) as error:
+        return Outcome(failures=[f"could not be checked: {error}"])
+
+
+def _table(grid: Grid) -> tuple[FamilyRow, ...]:
+    rows = []
+    for family in dict.fromkeys(case.family for case in grid.cases):
+        cases = [case for case in grid.cases if case.family == family]
+
+        def mean(values: list[Fraction]) -> float:
+            return float(sum(values, Fraction(0)) / len(values))
+
+        rows.append(
+            FamilyRow(
+                family,
+                len(cases),
+                mean([block_value(case) for case in cases]),
+                {
+                    paths: mean([Fraction(grid.optimum(case, paths).value) for case in cases])
+                    for paths in PATHS
+                },
+                {paths: mean([greedy_value(case, paths) for case in cases]) for paths in PATHS},
+            )
+        )
+    return tuple(rows)
+
+
+def _findings(grid: Grid) -> tuple[str, ...]:
+    """Statement 6.5 as a measurement: where GBV is below BV, and where it falls as K grows."""
+    several = [(case, paths) for case in grid.cases for paths in PATHS if paths > 1]
+    below = [
+        (block_value(c) - greedy_value(c, k), c, k) for c, k in several if greedy_value(c, k) < block_value(c)
+    ]
+    falling = [(c, k) for c, k in several if greedy_value(c, k) < greedy_value(c, k - 1)]
+    attained = [(c, k) for c, k in several if greedy_value(c, k) == Fraction(grid.optimum(c, k).value)]
+    findings = []
+    if below:
+        loss, case, paths = max(below, key=lambda entry: entry[0])
+        identical = sum(case.family == "identical" for _, case, _ in below)
+        findings.append(
+            f"6.5: GBV is below single-path BV in {len(below)} of {len(several)} (instance, K >= 2), {identical} of "
+            f"them with identical laws; worst {case.label}, K={paths}: {_both(greedy_value(case, paths))} against "
+            f"{_both(block_value(case))}, a loss of {float(loss):.4f}"
+        )
+    if falling:
+        case, paths = falling[0]
+        findings.append(
+            f"6.5: GBV loses by one more path in {len(falling)} of {len(several)}; first {case.label}, K={paths - 1} "
+            f"to {paths}: {_both(greedy_value(case, paths - 1))} to {_both(greedy_value(case, paths))}"
+        )
+    findings.append(f"GBV attains OPT_K exactly in {len(attained)} of {len(several)} (instance, K >= 2)")
+    return tuple(findings)
+
+
+def _both(value: Fraction) -> str:
+    text = str(value)
+    return f"{text} = {float(value):.4f}" if len(text) < 30 else f"{float(value):.6f}"
+
+
+__all__ = ["STATEMENTS", "Case", "CheckResults", "FamilyRow", "run_checks"]

@@ -1,0 +1,103 @@
+"""The command `nodebudget`. Commands are thin: they read options, call one function, and print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help=(
+        "Exact linear programs for lossless speculative decoding: how many drafted tokens may a verifier "
+        "accept, and how close does a given one come?"
+    ),
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="An instance as JSON.", show_default=False)
+]
+Paths = Annotated[
+    int, typer.Option("--paths", metavar="K", help="Number of i.i.d. drafted paths.", show_default=False)
+]
+
+
+@app.command()
+def bound(
+    file: FileArgument,
+    paths: Paths,
+    floats: Annotated[
+        bool, typer.Option("--float", help="Solve in floats only; nothing is certified.")
+    ] = False,
+    method: Annotated[
+        str,
+        typer.Option(metavar="M", help="cuts (separation oracle, any size) or enumerate (every antichain)."),
+    ] = "cuts",
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Save the exact certificate as JSON.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compute OPT_K, the most accepted tokens that any lossless verifier can expect with K drafted paths.
+
+    The optimum is certified in rationals unless --float is given. Exit code 2 for input that cannot be used.
+    """
+    from .bound import bound_report, print_bound, run_bound
+
+    optimum, instance = run_bound(file, paths, method=method, certify=not floats)
+    if certificate is not None:
+        if optimum.certificate is None:
+            raise ValueError(f"--certificate: there is no certificate to save; {optimum.status}")
+        optimum.certificate.save(certificate)
+    if as_json:
+        _print_json(bound_report(optimum, instance))
+    else:
+        print_bound(optimum, instance)
+
+
+@app.command()
+def check(as_json: Json = False) -> None:
+    """Check every statement of the mathematics on the built-in grid of exact instances.
+
+    Exit code 0 only if every statement holds, 1 otherwise.
+    """
+    from .checks.report import check_report, print_check
+    from .checks.run import run_checks
+
+    results = run_checks()
+    if as_json:
+        _print_json(check_report(results))
+    else:
+        print_check(results)
+    if not results.passed:
+        raise typer.Exit(1)
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(document) + "\n")
+
+
+def main() -> None:
+    """Run the command; unusable input becomes one line on stderr and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except (ValueError, OSError) as error:
+        _fail(str(error))
+    except Exception as error:
+        message = getattr(error, "format_message", None)  # a usage error of the option parser
+        if message is None:
+            raise
+        _fail(f"{message()} (see nodebudget --help)")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    sys.stderr.write(f"nodebudget: {' '.join(message.split())}\n")
+    sys.exit(2)
