@@ -138,7 +138,8 @@ def violated_antichains(
         ceiling = hit_probability(found.draft_mass, paths)
         return bool(found.budget > (ceiling if exact else ceiling + tolerance))
 
-    zero, steepest = (to_fmpq(0), to_fmpq(paths)) if exact else (0.0, float(paths))
+    zero: Any = to_fmpq(0) if exact else 0.0
+    steepest = zero + paths
     left, right = _best(tree, values, mass, steepest), _best(tree, values, mass, zero)
     vertices = [left, right] if left.nodes != right.nodes else [left]
     broken = [v for v in vertices if violated(v)]

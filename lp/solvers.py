@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ FEASIBILITY = 1e-9
 Engine = Literal["highs", "scipy", "cvxpy"]
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """What a float solver said. Anything it did not say plainly is UNKNOWN."""
 
     OPTIMAL = "optimal"
@@ -176,7 +176,7 @@ def _quiet_highs() -> Any:
     """
     import highspy
 
-    class QuietHighs(highspy.Highs):  # type: ignore[misc]
+    class QuietHighs(highspy.Highs):
         def enableCallbacks(self) -> None:
             self.silent()
             super().enableCallbacks()

@@ -132,9 +132,14 @@ def check_token(grid: Grid) -> Outcome:
 
 STATEMENTS = (
     Statement("4.1", "the verifier LP from first principles has the optimum of LP_K", check_projection),
-    Statement("4.2", "OPT_K grows with K, is at most L, and tends to the target mass that can be drafted", check_many_paths),
+    Statement(
+        "4.2", "OPT_K grows with K, is at most L, and tends to the target mass that can be drafted",
+        check_many_paths,
+    ),
     Statement("4.3", "coupling whole blocks, sum of min(p(z), q(z)), is at least OPT_1", check_coupling),
     Statement("4.4", "at depth one OPT_K is the minimum over token sets of f(q(S)) + 1 - p(S)", check_depth_one),
-    Statement("5.3", "block verification is the pointwise largest solution of LP_1, so BV = OPT_1", check_block_optimal),
+    Statement(
+        "5.3", "block verification is the pointwise largest solution of LP_1, so BV = OPT_1", check_block_optimal
+    ),
     Statement("5.4", "token verification has no larger budget than block verification at any node", check_token),
 )  # fmt: skip

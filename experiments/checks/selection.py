@@ -133,7 +133,10 @@ def check_stable_form(grid: Grid) -> Outcome:
 
 STATEMENTS = (
     Statement("6.1", "every optimal D has a rule G: BV under its skewed draft attains OPT_K", check_rule),
-    Statement("6.2", "picking the highest-ranked path gives nu(z) = (A + x)^K - A^K, inside nu(A) <= f(q(A))", check_vertices),
+    Statement(
+        "6.2", "picking the highest-ranked path gives nu(z) = (A + x)^K - A^K, inside nu(A) <= f(q(A))",
+        check_vertices,
+    ),
     Statement("6.3", "GBV's selection law is the formula, its value at most OPT_K, and BV's at K = 1", check_greedy),
     Statement("6.4", "the form of nu without cancellation is the same number", check_stable_form),
 )  # fmt: skip
