@@ -56,7 +56,9 @@ def main() -> None:
     smoke = parser.parse_args().smoke
     print(f"{os.cpu_count()} cores; logits family, seed 0\n")
     print("cutting planes alone")
-    print("   V  L  K  similarity  scale   seconds  rounds  antichains  OPT_K, or the bracket when stopped early")
+    print(
+        "   V  L  K  similarity  scale   seconds  rounds  antichains  OPT_K, or the bracket when stopped early"
+    )
     for s in SMOKE if smoke else ALONE:
         seconds, optimum = timed(s, "cuts")
         low, high = optimum.bracket

@@ -48,7 +48,7 @@ class LinearProgram:
 
     Attributes:
         name: what the program is, for messages.
-        variables: a label per variable: a node for LP_1 and LP_K, (leaves of the drafted tuple, node, token)
+        variables: a label per variable: a node for LP_1 and LP_K, (instance, leaves of the drafted tuple, node, token)
             for the verifier LP.
         costs: array (number of variables,), exact or float.
         rows: the constraints.
@@ -102,7 +102,7 @@ class LinearProgram:
         def label(column: int) -> str:
             name = self.variables[column]
             if isinstance(name, tuple):
-                leaves, node, y = name
+                _, leaves, node, y = name
                 drafted = " | ".join(format_context(tree.path(leaf)) for leaf in leaves)
                 return f"phi({drafted}; {format_context(tree.path(node))!r}, {y})"
             return f"D({format_context(tree.path(name))})"

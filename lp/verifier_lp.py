@@ -1,14 +1,14 @@
-"""The verifier LP from first principles: one variable per drafted tuple, accepted node and next token (section 4)."""
+"""The verifier LP from first principles: a variable per drafted tuple, accepted node and next token (sections 4, 7)."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .antichains import check_paths
+from .drafting import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes, tuple_mass
 from .instances import Instance
 from .programs import LinearProgram, Row
 from .rationals import Array, constant, exact_array, fill
@@ -16,32 +16,8 @@ from .rationals import Array, constant, exact_array, fill
 VARIABLE_LIMIT = 500_000
 """Most variables that the verifier LP is built with."""
 
-DraftedTuple = tuple[int, ...]
-"""The leaves at which the K drafted paths end, in drafting order."""
-
-
-def drafted_tuples(instance: Instance, paths: int) -> Iterator[tuple[DraftedTuple, Any]]:
-    """Every tuple of K leaves with its probability under the draft, those of probability zero left out.
-
-    Raises ValueError for a sparse instance, whose tree lacks drafted paths without target mass.
-    """
-    check_paths(paths)
-    tree = instance.tree
-    if len(tree.leaves) != tree.vocab**tree.depth:
-        raise ValueError("drafted tuples need the full tree; this instance is sparse")
-    drafted = [leaf for leaf in tree.leaves if instance.joint_draft[leaf] > 0]
-    for leaves in itertools.product(drafted, repeat=paths):
-        yield leaves, _product(instance.joint_draft, leaves)
-
-
-def prefixes(instance: Instance, leaves: DraftedTuple) -> list[int]:
-    """The nodes that are a prefix of at least one drafted path, the root first."""
-    found = set()
-    for node in leaves:
-        while node >= 0 and node not in found:
-            found.add(node)
-            node = int(instance.tree.parent[node])
-    return sorted(found)
+Entries = dict[int, Any]
+"""Coefficients of a row by column."""
 
 
 def verifier_program(instance: Instance, paths: int) -> LinearProgram:
@@ -58,70 +34,104 @@ def verifier_program(instance: Instance, paths: int) -> LinearProgram:
 
     Raises ValueError for more than `VARIABLE_LIMIT` variables or a sparse instance.
     """
-    tree = instance.tree
-    tuples = list(itertools.islice(drafted_tuples(instance, paths), VARIABLE_LIMIT))
-    per_tuple = [(leaves, weight, prefixes(instance, leaves)) for leaves, weight in tuples]
-    size = tree.vocab * sum(len(nodes) for _, _, nodes in per_tuple)
-    if size > VARIABLE_LIMIT or len(tuples) == VARIABLE_LIMIT:
-        raise ValueError(f"the verifier LP would have more than {VARIABLE_LIMIT} variables; use LP_K")
-    one = instance.target[0]
-    lengths = tree.lengths
-    laws = [instance.target_law(node) for node in range(len(tree))]
-    variables: list[tuple[DraftedTuple, int, int]] = []
-    costs: list[Any] = []
-    units: list[float] = []
-    rows: list[Row] = []
-    matching: dict[tuple[int, int], dict[int, Any]] = {}
+    return tied_verifier_program([instance], paths)
 
-    for leaves, weight, nodes in per_tuple:
-        first = len(variables)
-        for node, y in itertools.product(nodes, range(tree.vocab)):
-            column = len(variables)
-            variables.append((leaves, node, y))
-            costs.append(weight * int(lengths[node]))
-            units.append(1.0 / float(weight))
-            # Pr[Z = z, Y = y] + D(zy) - p(y|z) D(z) == 0 for every (z, y) that this variable enters.
-            _add(matching, node, y, column, weight)
-            below, z = None, node
-            while z >= 0:
-                for token in range(tree.vocab):
-                    _add(matching, z, token, column, -laws[z][token] * weight)
-                if below is not None:
-                    _add(matching, z, int(tree.token[below]), column, weight)
-                below, z = z, int(tree.parent[z])
-        columns = tuple(range(first, len(variables)))
-        rows.append(Row("simplex", (), columns, (one,) * len(columns), one, equality=True))
-    for (node, _), entries in sorted(matching.items()):
-        kept = {column: value for column, value in entries.items() if value}
-        if kept:
-            columns = tuple(kept)
-            rows.append(
-                Row("target-matching", (node,), columns, tuple(kept.values()), one * 0, equality=True)
-            )
-    pack = fill if instance.exact else np.array
-    return LinearProgram(
-        f"verifier LP, K={paths}", tuple(variables), pack(costs), tuple(rows), np.array(units)
-    )
+
+def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearProgram:
+    """The verifier LPs of several instances, tied where they look the same to the drafted paths (section 7).
+
+    Where two instances show a drafted tuple the same on-path laws (target and draft at every prefix of its
+    paths) they share its phi. The optimum is the largest sum of E|Z| that one algorithm can reach on all
+    instances when it may only use on-path information.
+
+    A variable's label is (number of the first instance that shows the tuple, leaves, node, token).
+
+    Raises ValueError for no instance, instances on different trees or of different kinds, more than
+    `VARIABLE_LIMIT` variables, or a sparse instance.
+    """
+    if len({(inst.vocab, inst.depth, inst.exact) for inst in instances}) != 1:
+        raise ValueError(
+            "tied instances must agree in vocabulary, depth and in being exact; at least one is needed"
+        )
+    first = instances[0]
+    tree, one = first.tree, first.target[0]
+    smallest = sum(count_drafted_tuples(inst, paths) for inst in instances) // len(instances)
+    if smallest * tree.vocab * (tree.depth + 1) > VARIABLE_LIMIT:
+        raise ValueError(f"the verifier LP would have more than {VARIABLE_LIMIT} variables; use LP_K")
+    variables: list[tuple[int, DraftedTuple, int, int]] = []
+    costs: list[Any] = []
+    weights: list[float] = []
+    rows: list[Row] = []
+    start: dict[Any, int] = {}
+    for number, instance in enumerate(instances):
+        laws = [instance.target_law(node) for node in range(len(tree))]
+        matching: dict[tuple[int, int], Entries] = {}
+        for leaves, mass in drafted_tuples(instance, paths):
+            nodes = prefixes(instance, leaves)
+            shown = (leaves, _on_path_laws(instance, laws, nodes) if len(instances) > 1 else None)
+            if shown not in start:
+                start[shown] = len(variables)
+                variables += [(number, leaves, z, y) for z in nodes for y in range(tree.vocab)]
+                columns = tuple(range(start[shown], len(variables)))
+                costs += [one * 0] * len(columns)
+                weights += [0.0] * len(columns)
+                rows.append(Row("simplex", (), columns, (one,) * len(columns), one, equality=True))
+            for offset, (node, y) in enumerate(itertools.product(nodes, range(tree.vocab))):
+                column = start[shown] + offset
+                costs[column] += mass * len(tree.path(node))
+                weights[column] = max(weights[column], float(mass))
+                _enter(matching, instance, laws, node, y, column, mass)
+        for (node, _), entries in sorted(matching.items()):
+            kept = {column: value for column, value in entries.items() if value}
+            if kept:
+                coefficients = tuple(kept.values())
+                rows.append(
+                    Row("target-matching", (node,), tuple(kept), coefficients, one * 0, equality=True)
+                )
+    pack = fill if first.exact else np.array
+    name = f"verifier LP, K={paths}" + (f", {len(instances)} instances tied" if len(instances) > 1 else "")
+    return LinearProgram(name, tuple(variables), pack(costs), tuple(rows), 1.0 / np.array(weights))
 
 
 def verifier_budgets(instance: Instance, program: LinearProgram, values: Any) -> Array:
-    """array (n,): the node budgets D(z) of a solution of the verifier LP."""
+    """array (n,): the node budgets D(z) of a solution of the verifier LP of one instance."""
     budgets = list(constant(instance.target, 0))
-    for (leaves, node, _), value in zip(program.variables, values, strict=True):
-        mass, z = _product(instance.joint_draft, leaves) * value, node
+    for (_, leaves, node, _), value in zip(program.variables, values, strict=True):
+        mass, z = tuple_mass(instance, leaves) * value, node
         while z >= 0:
             budgets[z] += mass
             z = int(instance.tree.parent[z])
     return exact_array(budgets) if instance.exact else np.array(budgets)
 
 
-def _add(matching: dict[tuple[int, int], dict[int, Any]], node: int, y: int, column: int, value: Any) -> None:
-    entries = matching.setdefault((node, y), {})
-    entries[column] = entries.get(column, 0) + value
+def _enter(
+    matching: dict[tuple[int, int], Entries],
+    instance: Instance,
+    laws: list[Array],
+    node: int,
+    y: int,
+    column: int,
+    mass: Any,
+) -> None:
+    """Put phi(w; node, y) into every equation Pr[Z = z, Y = t] + D(zt) - p(t|z) D(z) == 0 that it enters."""
+
+    def add(z: int, token: int, value: Any) -> None:
+        entries = matching.setdefault((z, token), {})
+        entries[column] = entries.get(column, 0) + value
+
+    add(node, y, mass)
+    below, z = None, node
+    while z >= 0:
+        for token in range(instance.vocab):
+            add(z, token, -laws[z][token] * mass)
+        if below is not None:
+            add(z, int(instance.tree.token[below]), mass)
+        below, z = z, int(instance.tree.parent[z])
 
 
-def _product(joint: Array, leaves: DraftedTuple) -> Any:
-    out = joint[leaves[0]]
-    for leaf in leaves[1:]:
-        out = out * joint[leaf]
-    return out
+def _on_path_laws(instance: Instance, laws: list[Array], nodes: list[int]) -> tuple[tuple[Any, ...], ...]:
+    """Target and draft laws at these nodes, as something that can be compared."""
+    inner = [node for node in nodes if node not in instance.tree.leaves]
+    return tuple(tuple(laws[node]) for node in nodes) + tuple(
+        tuple(instance.draft_law(node)) for node in inner
+    )
