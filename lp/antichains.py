@@ -111,6 +111,7 @@ def violated_antichains(
     paths: int,
     *,
     tolerance: float = 0.0,
+    relative: float = 0.0,
     limit: int | None = None,
 ) -> list[Antichain]:
     """The separation oracle: antichains with D(A) > f(q(A)); empty if and only if none is violated (8.1).
@@ -124,7 +125,8 @@ def violated_antichains(
         budgets: array (n,) of node budgets, exact or float.
         joint_draft: array (n,), q(z), of the same kind.
         paths: number K of drafted paths.
-        tolerance: violation to ignore in floats; exact arrays are compared exactly.
+        tolerance, relative: violation to ignore in floats, in probability and as a share of f(q(A)); exact
+            arrays are compared exactly.
         limit: stop after this many violated antichains, spread over the hull; all of them when None.
 
     Returns:
@@ -136,7 +138,7 @@ def violated_antichains(
 
     def violated(found: Antichain) -> bool:
         ceiling = hit_probability(found.draft_mass, paths)
-        return bool(found.budget > (ceiling if exact else ceiling + tolerance))
+        return bool(found.budget > (ceiling if exact else ceiling * (1 + relative) + tolerance))
 
     zero: Any = to_fmpq(0) if exact else 0.0
     steepest = zero + paths

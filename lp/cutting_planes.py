@@ -14,7 +14,14 @@ from .rationals import Array, float_array
 from .solvers import HighsSession, Solution, SolverFailure, Status
 
 TOLERANCE = 1e-9
-"""Violation, in probability, from which an antichain counts as violated in floats."""
+"""Violation from which an antichain counts as violated in floats.
+
+In probability on large trees. On small ones, of which an exact certificate is wanted, as a share of f(q(A)):
+between models that hardly ever agree OPT_K itself may be 1e-6, and what floats leave violated costs exact pivots.
+"""
+
+SMALL_TREE = 1500
+"""Nodes up to which a tree is small."""
 
 CUTS_PER_ROUND = 60
 MEMORY = 0.7
@@ -63,12 +70,18 @@ def cutting_planes(variables: BudgetVariables, program: LinearProgram) -> Cuttin
     rows = list(program.rows)
     known = {row.nodes for row in rows if row.kind == "antichain"}
     session = HighsSession(program)
+    small = len(tree) <= SMALL_TREE
+    tolerance, relative = (0.0, TOLERANCE) if small else (TOLERANCE, 0.0)
     average: Array | None = None
 
     def separate(budgets: Array) -> list[Antichain]:
         return violated_antichains(
-            tree, budgets, joint_draft, paths, tolerance=TOLERANCE, limit=CUTS_PER_ROUND
+            tree, budgets, joint_draft, paths, tolerance=tolerance, relative=relative, limit=CUTS_PER_ROUND
         )
+
+    def cut_off(antichain: Antichain, budgets: Array) -> bool:
+        ceiling = hit_probability(antichain.draft_mass, paths) * (1 + relative) + tolerance
+        return bool(budgets[list(antichain.nodes)].sum() > ceiling)
 
     rounds = work = 0
     while True:
@@ -79,8 +92,9 @@ def cutting_planes(variables: BudgetVariables, program: LinearProgram) -> Cuttin
         average = last if average is None else MEMORY * average + (1 - MEMORY) * last
         broken = separate(last)
         fresh = [antichain for antichain in separate(average) if antichain.nodes not in known]
-        if not any(_cuts_off(antichain, last, paths) for antichain in fresh):
-            fresh += [a for a in broken if a.nodes not in known.union(f.nodes for f in fresh)]
+        if not any(cut_off(antichain, last) for antichain in fresh):
+            taken = {antichain.nodes for antichain in fresh}
+            fresh += [a for a in broken if a.nodes not in known and a.nodes not in taken]
         if not broken or not fresh or work > WORK_LIMIT:
             break
         known.update(antichain.nodes for antichain in fresh)
@@ -106,11 +120,6 @@ def float_budgets(variables: BudgetVariables, values: Array) -> Array:
     budgets[0] = 1.0
     budgets[variables.nodes] = values
     return budgets
-
-
-def _cuts_off(antichain: Antichain, budgets: Array, paths: int) -> bool:
-    ceiling = hit_probability(antichain.draft_mass, paths)
-    return bool(budgets[list(antichain.nodes)].sum() > ceiling + TOLERANCE)
 
 
 def _feasible_between(inside: Array, outside: Array, separate: Callable[[Array], list[Antichain]]) -> Array:

@@ -18,6 +18,10 @@ from .rationals import to_fmpq, to_fraction
 from .solvers import Basis
 
 ZERO = fmpq(0)
+
+PIVOT_WORK = 200_000
+"""Pivots times variables after which an exact optimum is given up: about a minute."""
+
 Variable = tuple[str, int]
 """A simplex variable: ("x", column) or ("slack", row)."""
 
@@ -49,7 +53,7 @@ def exact_optimum(
     program: LinearProgram,
     basis: Basis,
     separate: Callable[[tuple[Fraction, ...]], Sequence[Row]] | None = None,
-    pivot_limit: int = 2000,
+    pivot_limit: int | None = None,
 ) -> ExactOptimum:
     """Solve a program exactly, starting from a basis that a float solver found.
 
@@ -57,7 +61,7 @@ def exact_optimum(
         program: an exact program.
         basis: the float solver's final basis.
         separate: values -> further rows that they violate; asked at every optimum until it has none.
-        pivot_limit: give up after this many pivots.
+        pivot_limit: give up after this many pivots; by default `PIVOT_WORK` over the number of variables.
 
     Raises:
         NotCertified: the basis is singular, or the limit was reached. Nothing is claimed then.
@@ -65,7 +69,8 @@ def exact_optimum(
     """
     if not program.exact:
         raise ValueError(f"{program.name} is a float program; an exact optimum needs an exact one")
-    tableau = _Tableau(program, basis, pivot_limit)
+    limit = max(100, PIVOT_WORK // max(1, len(program.variables))) if pivot_limit is None else pivot_limit
+    tableau = _Tableau(program, basis, limit)
     try:
         if tableau.worst_primal() is not None:
             tableau.shift_costs()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from .antichains import violated_antichains
 from .certificates import Certificate, TightAntichain
-from .cutting_planes import CuttingPlanes, cutting_planes, float_budgets, optimal
+from .cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
 from .exact_simplex import NotCertified, exact_optimum
 from .instances import Instance
 from .multi_path import enumerated_program, starting_program
@@ -24,9 +24,6 @@ Builder = Callable[[Instance], LinearProgram]
 CERTIFIED = "optimal, certified"
 NOT_CERTIFIED = "optimal in floats, not certified"
 NOT_CONVERGED = "bounded in floats, not certified"
-
-CERTIFY_LIMIT = 1500
-"""Most nodes with mass for which an exact certificate is attempted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +109,8 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
         reason = (
             f"stopped after {found.rounds} rounds; the optimum lies between {found.lower} and {found.upper}"
         )
-    elif certify and len(variables.nodes) > CERTIFY_LIMIT:
-        reason = f"{len(variables.nodes)} nodes carry mass; certificates are tried up to {CERTIFY_LIMIT}"
+    elif certify and len(reading.tree) > SMALL_TREE:
+        reason = f"the tree has {len(reading.tree)} nodes; certificates are tried up to {SMALL_TREE}"
     elif certify:
         try:
             certificate = _certify(variables, found.rows, found.solution)
