@@ -76,20 +76,20 @@ def print_bound(optimum: Optimum, instance: Instance) -> None:
         table = Table("tight antichain", "multiplier", box=None, pad_edge=False)
         for antichain in optimum.certificate.antichains[:BUDGETS_SHOWN]:
             names = " ".join(f"[{format_context(tree.path(node))}]" for node in antichain.nodes)
-            table.add_row(_plain(names), str(antichain.multiplier))
+            table.add_row(plain(names), str(antichain.multiplier))
         console.print()
         console.print(table)
     table = Table("node", "budget D(z)", "p(z)", "q(z)", box=None, pad_edge=False)
     for node in range(1, min(len(tree), BUDGETS_SHOWN + 1)):
         values = (optimum.budgets[node], instance.joint_target[node], instance.joint_draft[node])
-        table.add_row(_plain(f"[{format_context(tree.path(node))}]"), *(_short(v) for v in values))
+        table.add_row(plain(f"[{format_context(tree.path(node))}]"), *(_short(v) for v in values))
     console.print()
     console.print(table)
     if len(tree) > BUDGETS_SHOWN + 1:
         console.print(f"... and {len(tree) - 1 - BUDGETS_SHOWN} more nodes (all with --json)")
 
 
-def _plain(text: str) -> Any:
+def plain(text: str) -> Any:
     from rich.text import Text
 
     return Text(text)

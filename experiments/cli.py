@@ -63,6 +63,36 @@ def bound(
 
 
 @app.command()
+def audit(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="token, bv, gbv, nss, specinfer, spectr, traversal, or your own as module:function.",
+            show_default=False,
+        ),
+    ],
+    file: FileArgument,
+    paths: Paths,
+    as_json: Json = False,
+) -> None:
+    """Judge a verifier exactly: is it lossless on this instance, and how far is it from OPT_K?
+
+    Goes through everything that can be drafted. Exit code 0 only if the verifier is lossless here, 1 if it is
+    not, 2 for input that cannot be used.
+    """
+    from .audit import audit_report, print_audit, run_audit
+
+    found, instance = run_audit(name, file, paths)
+    if as_json:
+        _print_json(audit_report(found, instance))
+    else:
+        print_audit(found, instance)
+    if not found.lossless:
+        raise typer.Exit(1)
+
+
+@app.command()
 def check(as_json: Json = False) -> None:
     """Check every statement of the mathematics on the built-in grid of exact instances.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nodebudget.verifiers import VERIFIERS
+
 from .grid import PATHS
 from .run import CheckResults
 from .statement import Outcome
@@ -35,6 +37,7 @@ def check_report(results: CheckResults) -> dict[str, Any]:
                 "bv": row.block,
                 "optimum": {str(k): v for k, v in row.optimum.items()},
                 "gbv": {str(k): v for k, v in row.greedy.items()},
+                "share_of_optimum": {str(k): v for k, v in row.shares.items()},
             }
             for row in results.table
         ],
@@ -70,6 +73,12 @@ def print_check(results: CheckResults) -> None:
     for row in results.table:
         cells = [f"{v[paths]:.4f}" for paths in PATHS if paths > 1 for v in (row.optimum, row.greedy)]
         table.add_row(row.family, str(row.instances), f"{row.optimum[1]:.4f}", f"{row.block:.4f}", *cells)
+    console.print(table)
+    console.print("\nAccepted tokens as a share of OPT_K, over the instances that were enumerated")
+    table = Table("family", "K", *VERIFIERS, box=None, pad_edge=False)
+    for row in results.table:
+        for paths, shares in row.shares.items():
+            table.add_row(row.family, str(paths), *(f"{shares[name]:.1%}" for name in VERIFIERS))
     console.print(table)
     console.print("\nFindings")
     for finding in results.findings:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from nodebudget.verifiers import VERIFIERS
 from tqdm import tqdm
 
-from . import budgets, programs, selection
+from . import budgets, programs, selection, verifiers
 from .grid import PATHS, Case, Grid, block_value, build_grid, greedy_value
 from .statement import Outcome, Statement
 
 STATEMENTS: tuple[Statement, ...] = tuple(
     sorted(
-        (*budgets.STATEMENTS, *programs.STATEMENTS, *selection.STATEMENTS),
+        (*budgets.STATEMENTS, *programs.STATEMENTS, *selection.STATEMENTS, *verifiers.STATEMENTS),
         key=lambda statement: tuple(map(int, statement.number.split("."))),
     )
 )
@@ -22,13 +23,23 @@ STATEMENTS: tuple[Statement, ...] = tuple(
 
 @dataclass(frozen=True)
 class FamilyRow:
-    """Mean accepted tokens of a family of the grid."""
+    """Mean accepted tokens of a family of the grid.
+
+    Attributes:
+        family: its name.
+        instances: how many instances it has.
+        block: BV on one path, from its budgets.
+        optimum: K -> OPT_K.
+        greedy: K -> GBV, from its skewed draft.
+        shares: K -> verifier -> accepted tokens as a share of OPT_K, over the instances that were enumerated.
+    """
 
     family: str
     instances: int
     block: float
     optimum: dict[int, float]
     greedy: dict[int, float]
+    shares: dict[int, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -88,9 +99,27 @@ def _table(grid: Grid) -> tuple[FamilyRow, ...]:
                     for paths in PATHS
                 },
                 {paths: mean([greedy_value(case, paths) for case in cases]) for paths in PATHS},
+                _shares(grid, cases),
             )
         )
     return tuple(rows)
+
+
+def _shares(grid: Grid, cases: list[Case]) -> dict[int, dict[str, float]]:
+    shares: dict[int, dict[str, float]] = {}
+    labels = {case.label for case in cases}
+    for paths in verifiers.PATHS:
+        if paths == 1:
+            continue
+        for name in VERIFIERS:
+            audits = [
+                a for (label, k, n), a in grid.audits.items() if label in labels and (k, n) == (paths, name)
+            ]
+            best = sum((a.optimum for a in audits), Fraction(0))
+            if best:
+                share = sum((a.accepted_tokens for a in audits), Fraction(0)) / best
+                shares.setdefault(paths, {})[name] = float(share)
+    return shares
 
 
 def _findings(grid: Grid) -> tuple[str, ...]:

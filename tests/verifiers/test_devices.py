@@ -1,0 +1,66 @@
+"""Nothing is read from the device before the final sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from nodebudget.verifiers import VERIFIERS, DraftTree, sample
+
+EACH = pytest.mark.parametrize("name", VERIFIERS)
+PATHS = [[0, 3, 1], [0, 2, 1], [4, 1, 1], [0, 3, 1], [4, 1, 0]]
+
+
+def rows(dtype: torch.dtype, device: str) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    target, draft = (
+        torch.softmax(torch.randn(5, length, 6, generator=generator), -1).to(dtype) for length in (4, 3)
+    )
+    return target.to(device), draft.to(device)
+
+
+@EACH
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_laws_on_a_device_without_values(name: str, dtype: torch.dtype, precision: str) -> None:
+    # Tensors on the device "meta" have no values: whatever reads one raises.
+    tree = DraftTree.from_paths(PATHS, *rows(dtype, "meta"), dtype=precision)
+    law = VERIFIERS[name].law(tree)
+    for result in (law.stop, law.joint(), law.next_row(3), law.expected_accepted, tree.row_error):
+        assert result.device.type == "meta"
+        assert result.dtype == getattr(torch, precision)
+    assert law.joint().shape == (len(tree.nodes), 6)
+
+
+def test_control_reading_a_value_there_raises() -> None:
+    target, _ = rows(torch.float64, "meta")
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        bool(target[0, 0, 0] > 0)
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        DraftTree.from_paths(PATHS, *rows(torch.float64, "meta"), check=True)
+
+
+READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__int__", "__float__", "__index__", "nonzero")
+
+
+@EACH
+@pytest.mark.parametrize("rng", [np.random.default_rng(0), torch.Generator()], ids=["numpy", "torch"])
+def test_a_sample_is_one_transfer(name: str, rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    law = VERIFIERS[name].law(DraftTree.from_paths(PATHS, *rows(torch.float32, "cpu")))
+    read: list[str] = []
+
+    def counted(method: str) -> Any:
+        original = getattr(torch.Tensor, method)
+
+        def call(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            read.append(method)
+            return original(tensor, *args, **kwargs)
+
+        return call
+
+    for method in READS:
+        monkeypatch.setattr(torch.Tensor, method, counted(method))
+    sample(law, rng)
+    assert read == ["tolist"]

@@ -1,0 +1,151 @@
+"""Array operations on one kind of number, so that a verifier is written once.
+
+Laws are computed in flint rationals (exact trees), numpy floats, or torch tensors on any device. Only what
+`array_api_compat` does not settle between them lives here. Nothing in this file reads a device value on the
+host except `Arrays.read`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import array_api_compat
+import array_api_compat.numpy
+import numpy as np
+from flint import fmpq
+from nodebudget.lp.rationals import fmpq_array, to_fraction
+
+Array = Any
+"""A numpy array (float, or object holding rationals) or a torch tensor."""
+
+LOWEST_EXPONENT, HIGHEST_EXPONENT = -1100, 64
+"""The range of `Arrays.powers_of_two`; the smallest double is 2**-1074."""
+
+DTYPES = ("float64", "float32")
+"""What float laws may be computed in; anything shorter loses the law."""
+
+
+class Arrays:
+    """The operations that laws need, on rationals, numpy floats or torch tensors of one device.
+
+    Attributes:
+        xp: the array namespace.
+        exact: True for rationals; then `dtype` is object.
+        precision: "exact", "float64" or "float32".
+        dtype: the dtype that laws are computed in.
+        device: the torch device, or None.
+    """
+
+    def __init__(self, like: Array, dtype: str) -> None:
+        """Take namespace and device from `like`, an array of rows."""
+        self.exact = bool(like.dtype == object)
+        self.torch = array_api_compat.is_torch_array(like)
+        self.xp: Any = array_api_compat.array_namespace(like) if self.torch else array_api_compat.numpy
+        self.device: Any = like.device if self.torch else None
+        self.precision = "exact" if self.exact else dtype
+        self.dtype: Any = np.dtype(object) if self.exact else getattr(self.xp, dtype)
+        self.zero: Any = fmpq(0) if self.exact else 0.0
+        self.one: Any = fmpq(1) if self.exact else 1.0
+
+    def numbers(self, values: Array) -> Array:
+        """A copy of any rationals or floats in the numbers that laws are computed in."""
+        if self.exact:
+            return fmpq_array(values.ravel()).reshape(values.shape)
+        if self.torch:
+            return values.detach().to(self.dtype, copy=True)
+        return np.array(values, dtype=self.dtype)
+
+    def from_host(self, values: Any) -> Array:
+        """A vector of host numbers, sent to the device without waiting for it."""
+        if self.exact:
+            return fmpq_array(to_fraction(value) for value in values)
+        return self._send(np.asarray(values, dtype=np.float64), self.dtype)
+
+    def index(self, values: Any) -> Array:
+        """Host integers as an index array, sent to the device without waiting for it."""
+        return self._send(np.asarray(values, dtype=np.int64), self.xp.int64)
+
+    def _send(self, values: Any, dtype: Any) -> Array:
+        if self.torch:
+            # A blocking copy would make the host wait for the device's queue.
+            return self.xp.tensor(values, dtype=dtype).to(self.device, non_blocking=True)
+        return values.astype(dtype, copy=False)
+
+    def read(self, values: Sequence[Array]) -> list[float]:
+        """One-element arrays of indices or floats as host floats, in a single transfer."""
+        stacked = self.xp.concat([self.xp.astype(value, self.dtype) for value in values])
+        return [float(value) for value in stacked.tolist()]
+
+    def zeros(self, *shape: int) -> Array:
+        """Zeros of the laws' kind."""
+        return self._constant(shape, self.zero)
+
+    def ones(self, *shape: int) -> Array:
+        """Ones of the laws' kind."""
+        return self._constant(shape, self.one)
+
+    def _constant(self, shape: tuple[int, ...], value: Any) -> Array:
+        if self.torch:
+            return self.xp.full(shape, value, dtype=self.dtype, device=self.device)
+        return np.full(shape, value, dtype=self.dtype)
+
+    def take(self, values: Array, index: Array) -> Array:
+        """The entries or rows of `values` at a one-dimensional index array."""
+        return self.xp.take(values, index, axis=0)
+
+    def pick(self, rows: Array, tokens: Array) -> Array:
+        """From each row of (g, V), the entry at its token of (g,)."""
+        return self.xp.take_along_axis(rows, tokens[:, None], axis=1)[:, 0]
+
+    def without(self, rows: Array, tokens: Array) -> Array:
+        """The rows (g, V) with the entry at each row's token of (g,) set to zero."""
+        return self.xp.where(self.positions(rows.shape[1])[None, :] == tokens[:, None], self.zero, rows)
+
+    def positions(self, count: int) -> Array:
+        """0, 1, ..., count - 1, made on the device."""
+        if self.torch:
+            return self.xp.arange(count, device=self.device)
+        return np.arange(count)
+
+    def sum(self, values: Array) -> Array:
+        """The sum along the last axis."""
+        return self.xp.sum(values, axis=-1)
+
+    def positive(self, values: Array) -> Array:
+        """max(0, values); NaN stays NaN."""
+        return self.xp.where(values < 0, self.zero, values)
+
+    def divide(self, numerator: Array, denominator: Array) -> Array:
+        """numerator / denominator, and 0 wherever the denominator is 0."""
+        empty = denominator == 0
+        return self.xp.where(empty, self.zero, numerator / self.xp.where(empty, self.one, denominator))
+
+    def normalise(self, rows: Array, fallback: Array) -> Array:
+        """Each row over its sum; a row without mass becomes the row of `fallback`."""
+        mass = self.sum(rows)[:, None]
+        return self.xp.where(mass == 0, fallback, self.divide(rows, mass))
+
+    def products(self, factors: Array) -> Array:
+        """(n + 1,): the products of the first 0, 1, ..., n factors."""
+        return self.xp.cumprod(self.xp.concat([self.ones(1), factors]), 0)
+
+    @cached_property
+    def slack(self) -> Any:
+        """What a sum of probabilities that equals one may be off by rounding; 0 in exact arithmetic."""
+        return self.zero if self.exact else 16 * float(self.xp.finfo(self.dtype).eps)
+
+    @cached_property
+    def largest(self) -> Any:
+        """A quarter of the largest finite float: times a probability it does not overflow."""
+        return float(self.xp.finfo(self.dtype).max) / 4
+
+    @cached_property
+    def powers_of_two(self) -> Array:
+        """2.0 ** e for e = LOWEST_EXPONENT .. HIGHEST_EXPONENT, each exact or underflown to zero.
+
+        A table, because torch's ldexp and exp2 take a detour through float32 or a power function.
+        """
+        exponents = np.arange(LOWEST_EXPONENT, HIGHEST_EXPONENT + 1)
+        return self.from_host(np.ldexp(1.0, exponents))

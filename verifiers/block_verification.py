@@ -1,0 +1,24 @@
+"""Block verification: one path, judged as a whole."""
+
+from __future__ import annotations
+
+from .extended import Extended
+from .laws import AcceptanceLaw
+from .paths import DraftTree
+from .single_path import block_along_path
+
+
+def law(tree: DraftTree) -> AcceptanceLaw:
+    """Block verification of the first path (see `block_along_path`); the other paths are ignored.
+
+    Lossless, and optimal for one path: its node budgets D(zy) = min(draft(zy), target(y|z) D(z)) are the
+    pointwise largest solution of the single-path linear program, even against algorithms that read off-path
+    laws.
+
+    Reference: arXiv:2403.10444; statements 5.1 to 5.3.
+    """
+    arrays, nodes = tree.arrays, tree.nodes
+    path = arrays.index(nodes.path_nodes[0])
+    _, draft = tree.working_rows()
+    drafted = arrays.take(tree.drafted, path[1:] - 1)
+    return block_along_path(tree, path, arrays.take(draft, path[:-1]), Extended(arrays, drafted))

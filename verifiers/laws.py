@@ -1,0 +1,89 @@
+"""What a verifier is: the law of the accepted node and the next token, given the drafted paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from nodebudget.lp.rationals import exact_array, to_fraction
+
+from .arrays import Array
+from .paths import DraftTree
+
+
+class AcceptanceLaw:
+    """The law of (Z, Y) given drafted paths: Z the accepted node, Y the token emitted after it.
+
+    Enumerated over drafted tuples it gives an exact audit, summed it gives the expected number of accepted
+    tokens without sampling noise, and `sample` draws from it. Everything stays on the tree's device.
+    """
+
+    def __init__(self, tree: DraftTree, stop: Array, rows: Callable[[Array], Array]) -> None:
+        """Build from the two conditional laws.
+
+        Args:
+            tree: the drafted paths.
+            stop: (n,), Pr[Z = node] for each node of the tree.
+            rows: from an index array (m,) of nodes to (m, V), the law of Y given Z = node. Called with an
+                array on the tree's device, whose values it must not read on the host.
+        """
+        if tuple(stop.shape) != (len(tree.nodes),):
+            raise ValueError(
+                f"stop: got shape {tuple(stop.shape)}; expected ({len(tree.nodes)},), one entry per node"
+            )
+        self.tree = tree
+        numbers = tree.arrays.numbers
+        self._stop = numbers(stop) if tree.exact else stop
+        self._rows = (lambda index: numbers(rows(index))) if tree.exact else rows
+
+    @classmethod
+    def from_joint(cls, tree: DraftTree, joint: Array) -> AcceptanceLaw:
+        """Build from one table, Pr[Z = node, Y = token], of shape (n, V).
+
+        Raises ValueError for another shape, and for a float table where the tree is exact.
+        """
+        shape = (len(tree.nodes), tree.vocab)
+        if tuple(joint.shape) != shape:
+            raise ValueError(f"joint: got shape {tuple(joint.shape)}; expected {shape}, nodes by tokens")
+        if (joint.dtype == object) != tree.exact:
+            raise ValueError(f"joint: got a table of {joint.dtype}; expected the kind of number of {tree!r}")
+        arrays = tree.arrays
+        table = arrays.numbers(joint)
+        target, _ = tree.working_rows()
+        return cls(
+            tree,
+            arrays.sum(table),
+            lambda index: arrays.normalise(arrays.take(table, index), arrays.take(target, index)),
+        )
+
+    @cached_property
+    def stop(self) -> Array:
+        """(n,): Pr[Z = node], Fractions where the tree is exact."""
+        return self._public(self._stop)
+
+    def next_row(self, node: int) -> Array:
+        """(V,): the law of Y given Z = node; at a node that is never accepted, some law."""
+        if not 0 <= node < len(self.tree.nodes):
+            raise ValueError(f"node: got {node}; expected a node of the tree, 0..{len(self.tree.nodes) - 1}")
+        return self._public(self._rows(self.tree.arrays.index([node]))[0])
+
+    @property
+    def expected_accepted(self) -> Any:
+        """E|Z|, the expected number of accepted draft tokens: a Fraction, a numpy float, or a 0-d tensor."""
+        arrays = self.tree.arrays
+        lengths = self.tree.nodes.lengths if arrays.exact else arrays.from_host(self.tree.nodes.lengths)
+        total = arrays.sum(self._stop * lengths)
+        return to_fraction(total) if arrays.exact else total
+
+    def joint(self) -> Array:
+        """(n, V): Pr[Z = node, Y = token], for audits."""
+        everywhere = self.tree.arrays.positions(len(self.tree.nodes))
+        return self._public(self._stop[:, None] * self._rows(everywhere))
+
+    def working(self) -> tuple[Array, Callable[[Array], Array]]:
+        """The two conditional laws in the numbers they are computed in; for sampling."""
+        return self._stop, self._rows
+
+    def _public(self, values: Array) -> Array:
+        return exact_array(values.ravel()).reshape(values.shape) if self.tree.exact else values

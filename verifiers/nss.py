@@ -1,0 +1,23 @@
+"""Naive speculative sampling: emit the target's token, keep the draft while it agrees."""
+
+from __future__ import annotations
+
+from .arrays import Array, Arrays
+from .laws import AcceptanceLaw
+from .paths import DraftTree
+from .topdown import Emission, top_down
+
+
+def law(tree: DraftTree) -> AcceptanceLaw:
+    """Walk down the tree; at each node emit a token drawn from the target.
+
+    The walk goes on while some path continues with the emitted token, and stops with it otherwise (see
+    `top_down`). Lossless, for drafted paths of any law.
+
+    Reference: the naive sampling of arXiv:2305.09781; statement 10.1.
+    """
+    return top_down(tree, _rule)
+
+
+def _rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+    return Emission([], arrays.ones(tokens.shape[0]), target)

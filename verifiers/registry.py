@@ -1,0 +1,125 @@
+"""The verifiers by name, and users' own by `module:function`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import (
+    block_verification,
+    greedy_multipath,
+    nss,
+    specinfer,
+    spectr,
+    token_verification,
+    traversal,
+)
+from .laws import AcceptanceLaw
+from .paths import DraftTree
+
+LawFunction = Callable[[DraftTree], AcceptanceLaw]
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """A verification algorithm.
+
+    Attributes:
+        name: how it is called on the command line and in result files.
+        law: the law of (Z, Y) given the drafted paths; its docstring states the algorithm.
+        multipath: False for one that looks at the first path only.
+        reference: where it comes from, with the statement of the mathematics that it is checked against.
+        ordered: False for one whose law does not depend on the order in which the paths were drafted; an exact
+            audit then goes through multisets of paths instead of tuples.
+        pick_path: for one that picks a path by a fixed ranking of all paths and looks at no other, the function
+            that picks, as `greedy_multipath.pick_path`; an exact audit can then take any number of paths.
+    """
+
+    name: str
+    law: LawFunction
+    multipath: bool
+    reference: str
+    ordered: bool = True
+    pick_path: Callable[[DraftTree], tuple[Any, Any]] | None = None
+
+
+VERIFIERS: dict[str, Verifier] = {
+    verifier.name: verifier
+    for verifier in (
+        Verifier("token", token_verification.law, False, "arXiv:2211.17192, arXiv:2302.01318; statement 5.4"),
+        Verifier("bv", block_verification.law, False, "arXiv:2403.10444; statements 5.1 to 5.3"),
+        Verifier(
+            "gbv",
+            greedy_multipath.law,
+            True,
+            "arXiv:2602.16961; statements 6.3 and 6.4",
+            ordered=False,
+            pick_path=greedy_multipath.pick_path,
+        ),
+        Verifier("nss", nss.law, True, "arXiv:2305.09781; statement 10.1", ordered=False),
+        Verifier("specinfer", specinfer.law, True, "arXiv:2305.09781; statement 10.1"),
+        Verifier("spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1"),
+        Verifier("traversal", traversal.law, True, "arXiv:2505.12398; statement 10.1"),
+    )
+}
+"""The published verifiers."""
+
+
+def get_verifier(name: str) -> Verifier:
+    """A verifier by its name in `VERIFIERS`, or a user's own as "module:function".
+
+    Raises ValueError for an unknown name, and as `load_verifier` does.
+
+    >>> get_verifier("gbv").reference
+    'arXiv:2602.16961; statements 6.3 and 6.4'
+    """
+    if ":" in name:
+        return load_verifier(name)
+    if name not in VERIFIERS:
+        raise ValueError(
+            f"verifier: got {name!r}; expected one of {', '.join(VERIFIERS)}, or module:function for your own"
+        )
+    return VERIFIERS[name]
+
+
+def load_verifier(spec: str) -> Verifier:
+    """A user's verifier: a function from `DraftTree` to `AcceptanceLaw`, named as "module:function".
+
+    For "my_verifiers:nothing", a file my_verifiers.py in the current directory:
+
+        from nodebudget.verifiers import AcceptanceLaw, DraftTree
+
+        def nothing(tree: DraftTree) -> AcceptanceLaw:
+            # Accept no drafted token and draw the next one from the target: Pr[Z = root, Y = y] = target(y).
+            joint = tree.target * 0
+            joint[0] = tree.target[0]
+            return AcceptanceLaw.from_joint(tree, joint)
+
+    The module is looked for on the Python path and in the current directory. The function should run on
+    whatever arrays the tree has; `tree.target` and `tree.draft` of an exact tree hold Fractions.
+
+    Raises ValueError where the name has another form, the module cannot be imported, or it has no such
+    function.
+    """
+    module_name, _, function_name = spec.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), function_name)):
+        raise ValueError(f"verifier: got {spec!r}; expected module:function, such as my_verifiers:law")
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise ValueError(
+            f"verifier {spec!r}: the module {module_name!r} cannot be imported ({error}); "
+            "expected one in the current directory or on the Python path"
+        ) from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        state = "has no" if function is None else "has a value, not a function, called"
+        raise ValueError(f"verifier {spec!r}: the module {module_name!r} {state} {function_name!r}")
+    return Verifier(spec, function, multipath=True, reference=f"user-defined: {spec}")

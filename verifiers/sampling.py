@@ -1,0 +1,88 @@
+"""Drawing the accepted node and the next token from a verifier's law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, Arrays
+from .laws import AcceptanceLaw
+
+TOTAL_TOLERANCE = {"float64": 1e-9, "float32": 1e-3}
+"""How far the stop probabilities of a float law may be from summing to one."""
+
+
+def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
+    """Draw (Z, Y): the accepted tokens, and the token to emit after them.
+
+    Two uniform numbers are drawn, whatever the law, and turned into a node and a token by the inverse of
+    their distribution functions, so that a generator's state gives the same sample on every kind of array. A
+    node or token of probability zero is never drawn. This is the one place where the host reads device
+    values, and it does so in one transfer.
+
+    Args:
+        law: from any verifier; a rational law is compared exactly with uniform numbers of 53 bits.
+        rng: a numpy Generator, or a torch Generator on any device.
+
+    Returns:
+        the accepted draft tokens (a tuple, empty when all are rejected) and the next token's id.
+
+    Raises ValueError where the rows of the tree were no laws (NaN, negative entries, a total other than one,
+    a drafted token of draft probability zero) or the law's probabilities do not sum to one, rather than
+    sampling from something else; TypeError for another kind of generator.
+    """
+    tree, arrays = law.tree, law.tree.arrays
+    stop, rows = law.working()
+    uniforms = _uniforms(arrays, rng)
+    node = _draw(arrays, stop, uniforms[:1])
+    row = rows(node)[0]
+    token = _draw(arrays, row, uniforms[1:])
+    if arrays.exact:
+        return tree.nodes.path(int(node[0])), int(token[0])
+    masses = [arrays.sum(stop[None, :]), arrays.sum(row[None, :])]
+    drawn, emitted, total, row_total, error = arrays.read([node, token, *masses, tree.row_error])
+    if not error <= 1:
+        raise ValueError(
+            "the tree's rows are not laws: NaN, a negative entry, a total other than 1, or a drafted token "
+            "to which the draft gives no probability; DraftTree(..., check=True) says which row"
+        )
+    tolerance = TOTAL_TOLERANCE[arrays.precision]
+    for what, value in (
+        ("the stop probabilities", total),
+        ("the probabilities of the next token", row_total),
+    ):
+        if not abs(value - 1) <= tolerance:
+            raise ValueError(
+                f"{what} sum to {value}; expected 1: the verifier's law is not a probability law"
+            )
+    return tree.nodes.path(int(drawn)), int(emitted)
+
+
+def _uniforms(arrays: Arrays, rng: Any) -> Array:
+    if isinstance(rng, np.random.Generator):
+        return arrays.from_host(rng.random(2).tolist())
+    if type(rng).__module__.split(".")[0] == "torch":
+        import torch
+
+        drawn = torch.rand(2, generator=rng, dtype=torch.float64, device=rng.device)
+        if arrays.torch:
+            # From a device to the host only a blocking copy is complete when it returns.
+            waits = rng.device.type != "cpu"
+            return drawn.to(device=arrays.device, dtype=arrays.dtype, non_blocking=not waits)
+        return arrays.from_host(drawn.tolist())
+    raise TypeError(f"rng: got {type(rng).__name__}; expected a numpy.random.Generator or a torch.Generator")
+
+
+def _draw(arrays: Arrays, masses: Array, uniform: Array) -> Array:
+    """(1,): an index with probability proportional to `masses`, from a uniform number in [0, 1)."""
+    xp = arrays.xp
+    cumulative = xp.cumsum(masses, 0)
+    positive = masses > 0
+    # A parallel scan need not be monotone to the last bit: entries without mass are ruled out, not unlikely.
+    eligible = positive & (cumulative > uniform * cumulative[-1])
+    place = arrays.positions(masses.shape[0])
+    beyond = masses.shape[0]
+    first = xp.min(xp.where(eligible, place, beyond))
+    last = xp.max(xp.where(positive, place, 0))
+    return xp.reshape(xp.where(first == beyond, last, first), (1,))

@@ -1,0 +1,30 @@
+"""SpecInfer: multi-step speculative sampling, one drafted continuation after the other."""
+
+from __future__ import annotations
+
+from .arrays import Array, Arrays
+from .laws import AcceptanceLaw
+from .paths import DraftTree
+from .topdown import Emission, top_down
+
+
+def law(tree: DraftTree) -> AcceptanceLaw:
+    """Walk down the tree; at each node try the continuations t_1 .. t_m in turn, duplicates included.
+
+    With r = target at first, t_j is accepted with probability min(1, r(t_j) / draft(t_j)); after a rejection
+    r becomes the residual max(0, r - draft) over its sum. After m rejections the token is drawn from r.
+    Lossless.
+
+    Reference: arXiv:2305.09781; statement 10.1.
+    """
+    return top_down(tree, _rule)
+
+
+def _rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+    residual, rejected, accepted = target, arrays.ones(tokens.shape[0]), []
+    for j in range(tokens.shape[1]):
+        wanted, drafted = arrays.pick(residual, tokens[:, j]), arrays.pick(draft, tokens[:, j])
+        accepted.append(rejected * arrays.divide(arrays.xp.minimum(wanted, drafted), drafted))
+        rejected = rejected * arrays.divide(arrays.positive(drafted - wanted), drafted)
+        residual = arrays.normalise(arrays.positive(residual - draft), target)
+    return Emission(accepted, rejected, residual)

@@ -1,0 +1,64 @@
+"""SpecTr: K-SEQ selection, which divides the target among the drafted continuations."""
+
+from __future__ import annotations
+
+from .arrays import Array, Arrays
+from .laws import AcceptanceLaw
+from .paths import DraftTree
+from .power_sums import power_sum
+from .topdown import Emission, top_down
+
+BISECTION_STEPS = 12
+"""Halvings of the interval [1, m] in the search for a division factor."""
+
+
+def law(tree: DraftTree) -> AcceptanceLaw:
+    """Walk down the tree; at each node accept a continuation t_j with probability min(1, target / (g draft)).
+
+    The m continuations are tried in turn. With b = sum_y min(draft(y), target(y) / g), after m rejections the
+    token is drawn from target - min(draft, target / g) (1 - (1 - b)^m) / b over its sum. That may be a token
+    that was rejected before: then the walk goes on below it.
+
+    Lossless for every division factor g with 1 - (1 - b)^m <= g b. The factor is found by twelve halvings of
+    [1, m], which give the smallest valid one of 1, 1 + (m - 1) / 4096, 1 + 2 (m - 1) / 4096, ...; in exact
+    arithmetic its validity is exact. The smallest factor need not accept the most tokens: a larger one
+    rejects more, but its residual emits rejected tokens more often.
+
+    Reference: arXiv:2310.15141; statement 10.1.
+    """
+    return top_down(tree, _rule)
+
+
+def _rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+    count = tokens.shape[1]
+    factor = division_factor(arrays, target, draft, count)[:, None]
+    served = arrays.xp.minimum(draft, target / factor)
+    rejected, accepted = arrays.ones(tokens.shape[0]), []
+    for j in range(count):
+        wanted, drafted = arrays.pick(served, tokens[:, j]), arrays.pick(draft, tokens[:, j])
+        accepted.append(rejected * arrays.divide(wanted, drafted))
+        rejected = rejected * arrays.divide(drafted - wanted, drafted)
+    turns = _turns(arrays, served, count)[:, None]
+    return Emission(accepted, rejected, arrays.normalise(arrays.positive(target - served * turns), target))
+
+
+def division_factor(arrays: Arrays, target: Array, draft: Array, count: int) -> Array:
+    """(g,): for rows (g, V), a division factor in [1, count] that is valid for `count` continuations."""
+    low, high = arrays.ones(target.shape[0]), arrays.ones(target.shape[0]) * count
+    high = arrays.xp.where(_valid(arrays, target, draft, count, low), low, high)
+    for _ in range(BISECTION_STEPS):
+        middle = (low + high) / 2
+        valid = _valid(arrays, target, draft, count, middle)
+        low, high = arrays.xp.where(valid, low, middle), arrays.xp.where(valid, middle, high)
+    return high
+
+
+def _valid(arrays: Arrays, target: Array, draft: Array, count: int, factor: Array) -> Array:
+    served = arrays.xp.minimum(draft, target / factor[:, None])
+    return _turns(arrays, served, count) <= factor + arrays.slack
+
+
+def _turns(arrays: Arrays, served: Array, count: int) -> Array:
+    """(1 - (1 - b)^m) / b, without the division: the expected number of continuations that are tried."""
+    miss = arrays.positive(1 - arrays.sum(served))
+    return power_sum(count, miss * 0 + arrays.one, miss)
