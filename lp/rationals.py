@@ -69,7 +69,11 @@ def to_fraction(value: Any) -> Fraction:
 
 
 def to_fmpq(value: Any) -> fmpq:
-    """One Fraction or int as flint's rational."""
+    """One Fraction or int as flint's rational; ValueError for a float, which would not be exact."""
+    if isinstance(value, float | np.floating):
+        raise ValueError(
+            f"got the float {value} among rationals; exact arithmetic needs a Fraction or an int"
+        )
     return fmpq(value.numerator, value.denominator)
 
 

@@ -16,6 +16,9 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+PYTHON = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
 def console_examples() -> list[tuple[str, str]]:
     """Every command of the README's console blocks with the output shown below it."""
     found = []
@@ -31,12 +34,14 @@ def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the README's commands name."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(ROOT / "tests" / "cases", folder / "tests" / "cases")
+    (own_verifier,) = (code for code in PYTHON if "DraftTree" in code)
+    (folder / "my_verifiers.py").write_text(own_verifier, encoding="utf-8")
     return folder
 
 
 def test_console_examples(workdir: Path) -> None:
     examples = console_examples()
-    assert len(examples) >= 3
+    assert len(examples) >= 5
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command, shown in examples:
         done = subprocess.run(
@@ -48,7 +53,7 @@ def test_console_examples(workdir: Path) -> None:
 
 def test_python_example(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workdir)
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    (code,) = (code for code in PYTHON if "solve_multi_path" in code)
     names: dict[str, object] = {}
     exec(code, names)
     assert names["single"] == Fraction(11, 9)

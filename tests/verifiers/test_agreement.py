@@ -63,7 +63,7 @@ def assert_agreement(verifier: Verifier, exact: DraftTree) -> None:
 
 
 @EACH
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     family=st.sampled_from(["flat", "identical", "iid", "markov"]),
     vocab=st.integers(1, 5),
