@@ -9,8 +9,9 @@ import faulty_verifiers
 import numpy as np
 import pytest
 from nodebudget.lp import Instance, load_instance, random_instance, solve_multi_path, token_budgets
+from nodebudget.lp.drafting import drafted_tuples
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, Verifier
-from nodebudget.verifiers.audit import audit_exact, picks
+from nodebudget.verifiers.audit import audit_exact, draft_tree, picks
 from nodebudget.verifiers.default_instances import TrialInstance, default_instances
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -99,9 +100,6 @@ def test_ranking_and_enumeration_agree_for_greedy() -> None:
     counted: dict[int, Fraction] = {}
     for leaf in instance.tree.leaves:
         counted[leaf] = Fraction(0)
-    from nodebudget.lp.drafting import drafted_tuples
-    from nodebudget.verifiers.audit import draft_tree
-
     for leaves, mass in drafted_tuples(instance, 3):
         drafted = draft_tree(instance, leaves)
         picked = instance.tree.find(drafted.nodes.path(int(greedy.pick_path(drafted)[0][-1])))
@@ -135,3 +133,14 @@ def test_a_law_of_another_tree_is_refused() -> None:
     wrong = Verifier("wrong", lambda tree: VERIFIERS["bv"].law(other), True, "a negative control")
     with pytest.raises(ValueError, match="the tree it was given"):
         audit_exact(wrong, motivating(), 2)
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS.values(), ids=lambda v: v.name)
+def test_float_laws_expect_what_the_exact_audit_finds(verifier: Verifier) -> None:
+    exact = random_instance("flat", 3, 2, seed=21, zeros=0.2)
+    rounded = exact.to_float()
+    found = audit_exact(verifier, exact, 2)
+    expected = 0.0
+    for leaves, mass in drafted_tuples(exact, 2):
+        expected += float(mass) * verifier.law(draft_tree(rounded, leaves)).expected_accepted
+    assert abs(expected - float(found.accepted_tokens)) < 1e-12

@@ -9,7 +9,7 @@ from nodebudget.lp.instances import Instance
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, Verifier
 
 SIZES = [
-    (1, 2, 3), (2, 1, 1), (2, 1, 3), (2, 2, 2), (2, 2, 3), (2, 3, 2), (3, 1, 2), (3, 1, 3), (3, 2, 1),
+    (1, 2, 3), (2, 1, 1), (2, 1, 3), (2, 2, 2), (2, 3, 2), (3, 1, 2), (3, 1, 3), (3, 2, 1),
     (3, 2, 2), (3, 3, 1), (4, 1, 2), (4, 1, 3), (4, 2, 1),
 ]  # fmt: skip
 """V, L, K."""
