@@ -13,7 +13,7 @@ prove each other optimal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -233,8 +233,3 @@ def dual_bound(instance: Instance, paths: int, antichains: Sequence[TightAnticha
         draft_mass = sum((instance.joint_draft[node] for node in tight.nodes), Fraction(0))
         bound += tight.multiplier * hit_probability(draft_mass, paths)
     return to_fraction(bound)
-
-
-def tampered(certificate: Certificate, **changes: Any) -> Certificate:
-    """The certificate with some members replaced: for tests that a changed certificate does not verify."""
-    return replace(certificate, **changes)

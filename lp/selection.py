@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from .antichains import check_paths
+from .drafting import drafted_leaves
 from .instances import Instance
-from .rationals import Array, constant, exact_array, fast, is_exact, settled, to_fraction
+from .power_sums import power_sum
+from .rationals import Array, constant, exact_array, fast, is_exact, settled, to_fmpq, to_fraction
 from .trees import PrefixTree
 
 
@@ -93,7 +95,7 @@ def greedy_skewed_draft(instance: Instance, paths: int) -> Array:
     below = mass * 0
     nu = mass.copy()
     for node in range(tree.leaves.start):
-        ahead = below[node]
+        ahead = below[node] + mass[node] * _draft_off_tree(instance, node)
         for child in order[tree.children(node).start : tree.children(node).stop].tolist():
             below[child] = ahead
             nu[child] = (ahead + mass[child]) ** paths - ahead**paths
@@ -106,28 +108,30 @@ def stable_greedy_skewed_draft(instance: Instance, paths: int) -> Array:
 
     With rho(z) = x/(A + x), c_y the draft mass at z of the tokens ranked below y, u = 1 - rho + rho c_y and
     v = u + rho q(y|z): nu(y|z) = q(y|z) S(v, u)/S(1, 1 - rho) and rho(zy) = rho q(y|z)/v, where
-    S(a, b) = sum of a^i b^(K-1-i).
+    S(a, b) = sum of a^i b^(K-1-i). 1 - rho is carried as a number of its own, 1 - rho(zy) = u/v: taken from
+    rho it would cancel where almost all mass is on one path.
     """
     check_paths(paths)
     tree, order = instance.tree, ratio_order(instance)
     draft = fast(instance.draft)
-    rho = draft * 0 + 1
-    nu = draft * 0 + 1
+    one = draft[0]
+    rho, rest, nu = draft * 0 + one, draft * 0, draft * 0 + one
     for node in range(tree.leaves.start):
-        ahead = draft[0] * 0
-        whole = power_sum(1 + draft[0] * 0, 1 - rho[node], paths)
+        ahead = one * 0 + _draft_off_tree(instance, node)
+        whole = power_sum(paths, one, rest[node])
         for child in order[tree.children(node).start : tree.children(node).stop].tolist():
-            u = 1 - rho[node] + rho[node] * ahead
+            u = rest[node] + rho[node] * ahead
             v = u + rho[node] * draft[child]
-            nu[child] = nu[node] * draft[child] * power_sum(v, u, paths) / whole
-            rho[child] = rho[node] * draft[child] / v if draft[child] > 0 else draft[0] * 0
+            nu[child] = nu[node] * draft[child] * power_sum(paths, v, u) / whole
+            rho[child], rest[child] = (rho[node] * draft[child] / v, u / v) if v > 0 else (one * 0, one)
             ahead = ahead + draft[child]
     return settled(nu)
 
 
-def power_sum(first: Any, second: Any, paths: int) -> Any:
-    """S(a, b) = sum over i < K of a^i b^(K-1-i), which is (a^K - b^K)/(a - b) without the division."""
-    return sum((first**i * second ** (paths - 1 - i) for i in range(1, paths)), second ** (paths - 1))
+def _draft_off_tree(instance: Instance, node: int) -> Any:
+    """Draft mass at a node of the tokens that a sparse tree leaves out: without target mass, they rank lowest."""
+    total = sum((draft for _, draft in instance.off_tree.get(node, {}).values()), instance.draft[0] * 0)
+    return to_fmpq(total) if instance.exact else total
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +156,11 @@ def leaf_set_law(instance: Instance, paths: int) -> dict[frozenset[int], Fractio
     """The law of the SET of leaves that K drafted paths reach, in rationals.
 
     Paths enter one by one; sets replace the V^(LK) tuples because neither order nor multiplicity matters to
-    what can be accepted.
+    what can be accepted. Raises ValueError for a sparse instance.
     """
     check_paths(paths)
-    tree, joint = instance.tree, fast(instance.joint_draft)
-    drafted = [leaf for leaf in tree.leaves if instance.joint_draft[leaf] > 0]
+    joint = fast(instance.joint_draft)
+    drafted = drafted_leaves(instance)
     law: dict[frozenset[int], Any] = {frozenset(): joint[0]}
     for _ in range(paths):
         after: dict[frozenset[int], Any] = {}

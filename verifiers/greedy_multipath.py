@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from nodebudget.lp.power_sums import power_sum
+
 from .arrays import Array, Arrays
 from .extended import Extended
 from .laws import AcceptanceLaw
 from .paths import DraftTree
-from .power_sums import power_sum
 from .single_path import block_along_path
 
 

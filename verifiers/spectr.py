@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from nodebudget.lp.power_sums import power_sum
+
 from .arrays import Array, Arrays
 from .laws import AcceptanceLaw
 from .paths import DraftTree
-from .power_sums import power_sum
 from .topdown import Emission, top_down
 
 BISECTION_STEPS = 12

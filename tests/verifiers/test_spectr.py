@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 from nodebudget.lp.families import random_instance
+from nodebudget.lp.power_sums import power_sum
 from nodebudget.lp.rationals import to_fraction
 from nodebudget.verifiers import DraftTree
-from nodebudget.verifiers.power_sums import power_sum
 from nodebudget.verifiers.spectr import division_factor
 
 

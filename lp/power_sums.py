@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from .arrays import Array
+from typing import Any
 
 
-def power_sum(count: int, first: Array, second: Array) -> Array:
-    """sum_{i < count} first^i second^(count - 1 - i), for count >= 1; nothing cancels.
+def power_sum(count: int, first: Any, second: Any) -> Any:
+    """sum_{i < count} first^i second^(count - 1 - i), for count >= 1: (a^K - b^K) / (a - b).
+
+    Nothing cancels, and equal arguments are allowed. Works on rationals, floats, and arrays of either, torch
+    tensors included (statement 6.4).
 
     By doubling: S_2k = S_k (a^k + b^k) and S_{k+1} = a S_k + b^k.
     """
