@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -9,16 +10,33 @@ from typing import Any, get_args
 from nodebudget.lp import Instance, Optimum, accepted_tokens, block_budgets, load_instance, solve_multi_path
 from nodebudget.lp.antichains import check_paths
 from nodebudget.lp.optimum import Method
-from nodebudget.lp.rationals import format_rational
+from nodebudget.lp.rationals import format_rational, shortened
 from nodebudget.lp.trees import format_context
 
 BUDGETS_SHOWN = 20
 """Most node budgets in the table for people; the JSON has all."""
 
 
+def parse_paths(text: str) -> int:
+    """The number K of drafted paths from the command line; ValueError for anything but a positive integer."""
+    try:
+        paths = int(text)
+    except ValueError:
+        raise ValueError(f"--paths: got {shortened(text)}; expected an integer of at least 1") from None
+    check_paths(paths)
+    return paths
+
+
+def check_writable(path: Path) -> None:
+    """Raise ValueError where a file cannot be put at `path`, before any work is done for it."""
+    if not path.name or path.is_dir() or (path.exists() and not path.is_file()):
+        raise ValueError(f"--certificate: {str(path)!r} is not a file; expected the name of a file to write")
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(f"--certificate: {str(path)!r} is not in a folder that can be written to")
+
+
 def run_bound(file: Path, paths: int, *, method: str, certify: bool) -> tuple[Optimum, Instance]:
     """Read an instance and solve LP_K; ValueError for anything unusable."""
-    check_paths(paths)
     if method not in get_args(Method):
         raise ValueError(f"--method: got {method!r}; expected {' or '.join(get_args(Method))}")
     instance = load_instance(file)

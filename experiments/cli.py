@@ -11,7 +11,6 @@ import typer
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     help=(
         "Exact linear programs for lossless speculative decoding: how many drafted tokens may a verifier "
@@ -21,10 +20,16 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 FileArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help="An instance as JSON.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE", help="An instance as JSON; the format is in the README.", show_default=False
+    ),
 ]
 Paths = Annotated[
-    int, typer.Option("--paths", metavar="K", help="Number of i.i.d. drafted paths.", show_default=False)
+    str,
+    typer.Option(
+        "--paths", metavar="K", help="Number of i.i.d. drafted paths, at least 1.", show_default=False
+    ),
 ]
 
 
@@ -37,7 +42,10 @@ def bound(
     ] = False,
     method: Annotated[
         str,
-        typer.Option(metavar="M", help="cuts (separation oracle, any size) or enumerate (every antichain)."),
+        typer.Option(
+            metavar="M",
+            help="cuts (separation oracle, any size) or enumerate (every antichain, up to a million).",
+        ),
     ] = "cuts",
     certificate: Annotated[
         Path | None,
@@ -49,9 +57,14 @@ def bound(
 
     The optimum is certified in rationals unless --float is given. Exit code 2 for input that cannot be used.
     """
-    from .bound import bound_report, print_bound, run_bound
+    from .bound import bound_report, check_writable, parse_paths, print_bound, run_bound
 
-    optimum, instance = run_bound(file, paths, method=method, certify=not floats)
+    count = parse_paths(paths)
+    if certificate is not None:
+        if floats:
+            raise ValueError("--certificate: there is no certificate with --float; leave one of them out")
+        check_writable(certificate)
+    optimum, instance = run_bound(file, count, method=method, certify=not floats)
     if certificate is not None:
         if optimum.certificate is None:
             raise ValueError(f"--certificate: there is no certificate to save; {optimum.status}")
@@ -82,8 +95,9 @@ def audit(
     not, 2 for input that cannot be used.
     """
     from .audit import audit_report, print_audit, run_audit
+    from .bound import parse_paths
 
-    found, instance = run_audit(name, file, paths)
+    found, instance = run_audit(name, file, parse_paths(paths))
     if as_json:
         _print_json(audit_report(found, instance))
     else:
@@ -117,7 +131,7 @@ def _print_json(document: dict[str, Any]) -> None:
 def main() -> None:
     """Run the command; unusable input becomes one line on stderr and exit code 2."""
     try:
-        code = app(standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except (ValueError, OSError) as error:
         _fail(str(error))
     except Exception as error:

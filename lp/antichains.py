@@ -44,10 +44,16 @@ def hit_probability(draft_mass: Any, paths: int) -> Any:
     return 1 - (1 - draft_mass) ** paths
 
 
+PATHS_LIMIT = 10_000
+"""Most drafted paths: f(t) = 1 - (1 - t)^K is a power in rationals."""
+
+
 def check_paths(paths: int) -> None:
-    """Raise ValueError unless the number of drafted paths is a positive integer."""
+    """Raise ValueError unless the number of drafted paths is an integer from 1 to `PATHS_LIMIT`."""
     if isinstance(paths, bool) or not isinstance(paths, int) or paths < 1:
         raise ValueError(f"paths: got {paths!r}; expected an integer of at least 1")
+    if paths > PATHS_LIMIT:
+        raise ValueError(f"paths: got {paths}; expected at most {PATHS_LIMIT}")
 
 
 def count_antichains(tree: PrefixTree) -> int:
@@ -56,35 +62,48 @@ def count_antichains(tree: PrefixTree) -> int:
     >>> [count_antichains(PrefixTree.full(2, depth)) for depth in (1, 2, 3, 4)]
     [5, 26, 677, 458330]
     """
-    counts = [1] * len(tree)
+    counts = [1] * len(tree)  # of each node, first the product over its children
     for node in range(len(tree) - 1, -1, -1):
         counts[node] += 1
         if node:
             counts[tree.parent[node]] *= counts[node]
-        # counts[node] held the product over the children until the line above; parents come later in this loop.
     return counts[0]
 
 
 def enumerate_antichains(tree: PrefixTree) -> Iterator[tuple[int, ...]]:
     """Every antichain as a tuple of nodes, lazily; the empty one first, the root alone last.
 
+    In depth-first order an antichain is a sequence of nodes each of which comes after the subtree of the one
+    before; these sequences are listed in lexicographic order.
+
     >>> list(enumerate_antichains(PrefixTree.full(2, 1)))
-    [(), (2,), (1,), (1, 2), (0,)]
+    [(), (1,), (1, 2), (2,), (0,)]
     """
 
-    def below(node: int) -> Iterator[tuple[int, ...]]:
-        yield from product(tuple(tree.children(node)))
-        yield (node,)
+    def after(node: int) -> int | None:
+        """The next node in depth-first order outside the subtree of this one."""
+        while node:
+            above = int(tree.parent[node])
+            if node + 1 < tree.children(above).stop:
+                return node + 1
+            node = above
+        return None
 
-    def product(nodes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if not nodes:
-            yield ()
-            return
-        for first in below(nodes[0]):
-            for rest in product(nodes[1:]):
-                yield first + rest
+    def following(node: int) -> int | None:
+        """The next node in depth-first order."""
+        return int(tree.first_child[node]) if tree.child_count[node] else after(node)
 
-    return below(0)
+    yield ()
+    chosen: list[int] = []
+    candidate = following(0)
+    while candidate is not None or chosen:
+        if candidate is None:
+            candidate = following(chosen.pop())
+        else:
+            chosen.append(candidate)
+            yield tuple(chosen)
+            candidate = after(candidate)
+    yield (0,)
 
 
 def best_antichain(tree: PrefixTree, budgets: Array, joint_draft: Array, slope: Any) -> Antichain:
@@ -168,7 +187,7 @@ def violated_antichains(
         if violated(middle):
             broken.append(middle)
         stretches += [(left, slope_left, middle, slope), (middle, slope, right, slope_right)]
-    found = sorted(broken, key=lambda v: v.draft_mass)
+    found = sorted(broken[:limit], key=lambda v: v.draft_mass)
     return [_settle(v) for v in found] if exact else found
 
 

@@ -99,13 +99,25 @@ class Certificate:
         """
         failures: list[str] = []
         tree = self.instance.tree
+        numbers = [
+            self.optimum,
+            *self.budgets,
+            *self.prices,
+            *(tight.multiplier for tight in self.antichains),
+        ]
+        if not all(isinstance(number, Fraction) for number in numbers):
+            return Verdict(("every number must be a Fraction; floats prove nothing",))
+        if not all(isinstance(node, int) for tight in self.antichains for node in tight.nodes):
+            return Verdict(("the nodes of an antichain must be node numbers",))
         try:
             check_paths(self.paths)
             rebuilt = instance_from_json(instance_to_json(self.instance))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             return Verdict((f"instance: {error}",))
         if not rebuilt.exact or self.budgets.shape != (len(tree),) or self.prices.shape != (len(tree),):
             return Verdict(("the instance, budgets and prices must be exact, one number per node",))
+        if len(rebuilt.tree) != len(tree):
+            return Verdict(("the tree lacks a node that both models give probability",))
         broken = target_matching_violation(self.instance, self.budgets)
         if broken is not None:
             failures.append(broken.describe(tree))
@@ -158,7 +170,7 @@ class Certificate:
 
         def node(key: Any, where: str) -> int:
             found = instance.tree.find(parse_context(key, where)) if isinstance(key, str) else None
-            if found is None:
+            if found is None or format_context(instance.tree.path(found)) != key:
                 raise ValueError(f"{where}: {key!r} is not a node of the instance")
             return found
 
@@ -168,15 +180,22 @@ class Certificate:
                 raise ValueError(f"{name}: expected an object with one number per node, {len(instance.tree)}")
             values = constant(instance.target if instance.exact else np.array([Fraction(0)]), 0)
             values = np.resize(values, len(instance.tree))
-            for key, value in table.items():
-                values[node(key, name)] = parse_rational(value, f"{name} at {key!r}")
+            places = [node(key, name) for key in table]
+            if len(set(places)) != len(places):
+                raise ValueError(f"{name}: a node is given twice")
+            for place, (key, value) in zip(places, table.items(), strict=True):
+                values[place] = parse_rational(value, f"{name} at {key!r}")
             return values
 
         antichains = []
+        if not isinstance(document["antichains"], list):
+            raise ValueError("antichains: expected a list of objects with nodes and multiplier")
         for k, entry in enumerate(document["antichains"]):
             where = f"antichains, number {k}"
             if not isinstance(entry, Mapping) or entry.keys() != {"nodes", "multiplier"}:
                 raise ValueError(f"{where}: expected an object with nodes and multiplier")
+            if not isinstance(entry["nodes"], list):
+                raise ValueError(f"{where}: expected nodes to be a list of token strings such as '0,2'")
             nodes = tuple(node(key, where) for key in entry["nodes"])
             antichains.append(TightAntichain(nodes, parse_rational(entry["multiplier"], where)))
         return cls(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from tqdm import tqdm
 
 from .antichains import Antichain, hit_probability, violated_antichains
 from .budgets import accepted_tokens, block_budgets
@@ -84,9 +85,11 @@ def cutting_planes(variables: BudgetVariables, program: LinearProgram) -> Cuttin
         return bool(budgets[list(antichain.nodes)].sum() > ceiling)
 
     rounds = work = 0
+    bar = tqdm(desc="cutting planes", unit="round", delay=2, leave=False, disable=None)
     while True:
         solution = optimal(session.solve(), program)
         rounds += 1
+        bar.update()
         work += (solution.iterations or 0) * len(rows)
         last = float_budgets(variables, solution.values)
         average = last if average is None else MEMORY * average + (1 - MEMORY) * last
@@ -101,6 +104,7 @@ def cutting_planes(variables: BudgetVariables, program: LinearProgram) -> Cuttin
         new_rows = [variables.antichain_row(antichain.nodes) for antichain in fresh]
         rows += new_rows
         session.add_rows(new_rows)
+    bar.close()
     converged = not broken or not fresh  # without fresh ones, what is left is the solver's own tolerance
     feasible = last if converged else _feasible_between(block_budgets(instance.to_float()), average, separate)
     lower = float(accepted_tokens(feasible))

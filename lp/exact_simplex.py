@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import fmpq
+from tqdm import tqdm
 
 from .exact_linear import SingularError, SparseRows, solve_square, transpose
 from .programs import LinearProgram, Row
@@ -70,8 +71,8 @@ def exact_optimum(
     if not program.exact:
         raise ValueError(f"{program.name} is a float program; an exact optimum needs an exact one")
     limit = max(100, PIVOT_WORK // max(1, len(program.variables))) if pivot_limit is None else pivot_limit
-    tableau = _Tableau(program, basis, limit)
     try:
+        tableau = _Tableau(program, basis, limit)
         if tableau.worst_primal() is not None:
             tableau.shift_costs()
             tableau.dual_simplex()
@@ -101,6 +102,7 @@ class _Tableau:
         self.pivots, self.pivot_limit = 0, pivot_limit
         self.basic: set[int] = {j for j, is_basic in enumerate(basis.columns) if is_basic}
         self.tight: set[int] = set()
+        self.bar = tqdm(desc="exact pivots", unit="pivot", delay=2, leave=False, disable=None)
         self._append(program.rows)
         self.tight = {i for i, is_basic in enumerate(basis.rows) if not is_basic}
         self._solve_primal()
@@ -243,6 +245,7 @@ class _Tableau:
 
     def _exchange(self, entering: Variable, leaving: Variable) -> None:
         self.pivots += 1
+        self.bar.update()
         if self.pivots > self.pivot_limit:
             raise NotCertified(f"no exact optimum within {self.pivot_limit} pivots of the float basis")
         for (kind, k), enters in ((leaving, False), (entering, True)):

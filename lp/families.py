@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from .instances import Instance, Law
-from .trees import check_shape
+from .trees import check_shape, full_size
 
 Context = tuple[int, ...]
 LARGEST_WEIGHT = 9
@@ -58,6 +58,9 @@ def random_instance(
             raise ValueError(f"{name}: got {value}; expected a number from 0 to 1")
     if not 0 < concentration < math.inf:
         raise ValueError(f"concentration: got {concentration}; expected a positive number")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed: got {seed!r}; expected an integer of at least 0")
+    full_size(vocab, depth)
     rng = np.random.default_rng(seed)
     if family == "logits":
         laws = _logit_laws(rng, vocab, similarity, concentration)

@@ -7,8 +7,8 @@
 A key is a context: comma-joined token ids, empty for the root. A value is one law: V rational strings or
 numbers, or an object from token id to probability, absent tokens having none. The key "*" gives the law of
 every context that has no key of its own. Target laws of length `depth` may be missing: they are uniform and
-never matter for acceptance. With ``"sparse": true`` only the nodes with both target and draft mass are kept,
-and only their contexts are needed.
+never matter for acceptance; draft laws of that length are never used. With ``"sparse": true`` only the nodes
+with both target and draft mass are kept, and only their contexts are needed.
 
 Numbers: a number is read as the decimal that is written. When every law then sums to exactly one the instance
 is exact, as it is with rational strings; otherwise the laws must sum to one within 1e-9 and it is float.
@@ -24,15 +24,43 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from .instances import Instance, Law
-from .rationals import format_rational, parse_rational
-from .trees import NODE_LIMIT, check_shape, format_context
+from .instances import Instance, Law, check_law
+from .rationals import LARGEST_EXPONENT, PLAIN, format_rational, parse_rational, read_rational, shortened
+from .trees import check_shape, format_context, full_size
 
 Table = dict[tuple[int, ...], Law]
 
 
 class _Decimal(Fraction):
     """A rational that was written as a JSON decimal: it may have been a rounded float."""
+
+
+class _Unreadable:
+    """A JSON number that is none to work with (NaN, or of absurd size); refused where its place is known."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text if len(self.text) <= 40 else f"a number of {len(self.text)} characters"
+
+
+def _number(text: str) -> Any:
+    """Numbers of a JSON file: ints, exact decimals, and what cannot be read."""
+    found = read_rational(text) if len(text) < LARGEST_EXPONENT else None
+    if found is None:
+        return _Unreadable(text)
+    return int(found) if PLAIN.fullmatch(text) else _Decimal(found)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys are distinct; json would silently keep the last of two."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the member {shortened(repeated)} is given twice in one object")
+    return members
 
 
 def load_instance(path: str | Path) -> Instance:
@@ -65,7 +93,13 @@ def read_json(path: str | Path) -> Any:
     if not text.strip():
         raise ValueError(f"{path}: the file is empty; expected a JSON object")
     try:
-        return json.loads(text, parse_float=_Decimal, parse_constant=_refuse_constant)
+        return json.loads(
+            text,
+            parse_float=_number,
+            parse_int=_number,
+            parse_constant=_Unreadable,
+            object_pairs_hook=_members,
+        )
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path}: not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
@@ -91,6 +125,8 @@ def instance_from_json(document: Any) -> Instance:
         raise ValueError(
             f"got {type(document).__name__}; expected an object with vocab, depth, target, draft"
         )
+    if "instances" in document:
+        raise ValueError("the file has several instances; expected one, with vocab, depth, target and draft")
     for key in ("vocab", "depth", "target", "draft"):
         if key not in document:
             raise ValueError(f"{key!r} is missing; an instance has vocab, depth, target and draft")
@@ -112,6 +148,12 @@ def instance_from_json(document: Any) -> Instance:
         tables = {
             name: {ctx: _as_fractions(law) for ctx, law in table.items()} for name, table in tables.items()
         }
+    for name, table in tables.items():
+        if "*" in document[name]:  # named as the file names it, before its contexts are
+            starred = next((ctx for ctx in table if format_context(ctx) not in document[name]), None)
+            if starred is not None:
+                exact = all(isinstance(v, Fraction) for v in _values(table[starred]))
+                check_law(table[starred], vocab, exact, f"{name} law at context '*'")
     return Instance.from_laws(vocab, depth, tables["target"], tables["draft"], sparse=sparse)
 
 
@@ -138,8 +180,10 @@ def parse_context(key: str, where: str) -> tuple[int, ...]:
     if not key:
         return ()
     parts = key.split(",")
-    if not all(part.isascii() and part.isdigit() for part in parts):
-        raise ValueError(f"{where}: got the context {key!r}; expected comma-joined token ids such as '0,2'")
+    if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):
+        raise ValueError(
+            f"{where}: got the context {shortened(key)}; expected comma-joined token ids such as '0,2'"
+        )
     return tuple(int(part) for part in parts)
 
 
@@ -157,15 +201,16 @@ def _read_table(table: Any, vocab: int, depth: int, name: str) -> Table:
     if "*" in table:
         default = _read_law(table["*"], f"{name} law at context '*'")
         length = depth if name == "target" else depth - 1
+        try:
+            full_size(vocab, length)
+        except ValueError as error:
+            raise ValueError(f"{name}: '*' stands for every context; {error}") from None
         for context in _all_contexts(vocab, length):
             laws.setdefault(context, default)
     return laws
 
 
 def _all_contexts(vocab: int, depth: int) -> Iterator[tuple[int, ...]]:
-    count = sum(vocab**d for d in range(depth + 1))
-    if count > NODE_LIMIT:
-        raise ValueError(f"'*' would stand for {count} contexts; at most {NODE_LIMIT} are built")
     return itertools.chain.from_iterable(itertools.product(range(vocab), repeat=d) for d in range(depth + 1))
 
 
@@ -175,18 +220,22 @@ def _read_law(law: Any, where: str) -> Law:
     if isinstance(law, Mapping):
         out = {}
         for key, v in law.items():
-            if not (key.isascii() and key.isdigit()):
-                raise ValueError(f"{where}: got the token {key!r}; expected a token id such as '3'")
+            if not (key.isascii() and key.isdigit() and len(key) < 20):
+                raise ValueError(f"{where}: got the token {shortened(key)}; expected a token id such as '3'")
+            if int(key) in out:
+                raise ValueError(f"{where}: the token {int(key)} is given twice")
             out[int(key)] = _read_number(v, f"{where}, token {key}")
         return out
-    raise ValueError(f"{where}: got {law!r}; expected a list of probabilities")
+    raise ValueError(f"{where}: got {shortened(law)}; expected a list of probabilities")
 
 
 def _read_number(value: Any, where: str) -> Fraction:
     if isinstance(value, float):  # from a caller's own objects; files keep their decimals exact
         if value != value or value in (float("inf"), float("-inf")):
             raise ValueError(f"{where}: got {value}; expected a finite number of at least 0")
-        return _Decimal(repr(value))
+        return _Decimal(repr(float(value)))
+    if isinstance(value, _Unreadable):
+        raise ValueError(f"{where}: got {value!r}; expected a finite number from 0 to 1")
     return value if isinstance(value, _Decimal) else parse_rational(value, where)
 
 
@@ -201,7 +250,14 @@ def _looks_rounded(law: Law) -> bool:
 
 
 def _as_floats(law: Law) -> Law:
-    return {y: float(v) for y, v in law.items()} if isinstance(law, Mapping) else [float(v) for v in law]
+    return {y: _float(v) for y, v in law.items()} if isinstance(law, Mapping) else [_float(v) for v in law]
+
+
+def _float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")  # refused, with its place, where the law is checked
 
 
 def _as_fractions(law: Law) -> Law:
@@ -212,7 +268,3 @@ def _as_fractions(law: Law) -> Law:
 
 def _sparse_law(law: list[Any]) -> dict[str, Any]:
     return {str(y): value for y, value in enumerate(law) if value not in (0, "0")}
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"got the number {name}; expected finite numbers")

@@ -22,7 +22,7 @@ Law = Sequence[Any] | Mapping[int, Any]
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Target and draft laws on a prefix tree (THEORY section 1), exact (Fraction) or float.
+    """Target and draft laws on a prefix tree (section 1 of the mathematics), exact (Fraction) or float.
 
     A node stands for the token that leads to it: `target[z]` is the target's conditional probability of the
     last token of z given the rest, `draft[z]` the draft's. `Instance.from_laws` builds one from laws.
@@ -210,7 +210,8 @@ class Instance:
         """The rational reading of a float instance, on which an exact statement can be made.
 
         Every float is taken as the dyadic rational that it is, except that the largest entry of each law is
-        replaced by one minus the others, so that the law sums to one exactly (a change of some 1e-16).
+        replaced by one minus the others, so that the law sums to one exactly. That changes it by what the sum
+        misses: some 1e-16 for a law in full precision, never more than the 1e-9 that is accepted.
         """
         if self.exact:
             return self

@@ -1,10 +1,11 @@
-"""LP_K, the multi-path information-agnostic linear program, by cutting planes and by enumeration (sections 4, 8)."""
+"""LP_K as plain data: with every antichain, or with the rows from which cutting planes start (section 4)."""
 
 from __future__ import annotations
 
 from .antichains import check_paths, count_antichains, enumerate_antichains
 from .instances import Instance
 from .programs import BudgetVariables, LinearProgram
+from .trees import approximately
 
 ENUMERATION_LIMIT = 1_000_000
 """Most antichains that the enumerated program is built with."""
@@ -22,9 +23,8 @@ def enumerated_program(instance: Instance, paths: int) -> LinearProgram:
     live, old = instance.tree.restrict(instance.live)
     count = count_antichains(live)
     if count > ENUMERATION_LIMIT:
-        digits = str(count) if count < 10**12 else f"about 1e{len(str(count)) - 1}"
         raise ValueError(
-            f"the tree has {digits} antichains; at most {ENUMERATION_LIMIT} are enumerated "
+            f"the tree has {approximately(count)} antichains; at most {ENUMERATION_LIMIT} are enumerated "
             "(use the cutting-plane method)"
         )
     variables = BudgetVariables(instance, paths)

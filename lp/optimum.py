@@ -103,7 +103,7 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
         "antichains": sum(row.kind != "target-matching" for row in found.rows),
         "rounds": found.rounds,
     }
-    bracket = (found.lower, found.upper)
+    bracket = (min(found.lower, found.upper), found.upper)  # a converged solution may sum up to an ulp more
     reason = "certification was not asked for"
     if not found.converged:
         reason = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -82,10 +82,6 @@ class LinearProgram:
         """bool array: which rows are equations."""
         return np.array([row.equality for row in self.rows], dtype=bool)
 
-    def with_rows(self, rows: Iterable[Row]) -> LinearProgram:
-        """The same program with these rows in place of its own."""
-        return replace(self, rows=tuple(rows))
-
     def describe(self, tree: PrefixTree) -> str:
         """The rows as text, one a line, nodes by their token strings.
 
@@ -93,10 +89,10 @@ class LinearProgram:
         >>> from nodebudget.lp.single_path import single_path_program
         >>> small = random_instance("iid", 2, 1, seed=1)
         >>> print(single_path_program(small).describe(small.tree))
-        target-matching   D(0) <= 5/13
-        target-matching   D(1) <= 8/13
-        prefix-matching   D(0) <= 1/2
-        prefix-matching   D(1) <= 1/2
+        target-matching   D(0) <= 1/2
+        target-matching   D(1) <= 1/2
+        prefix-matching   D(0) <= 3/4
+        prefix-matching   D(1) <= 1/4
         """
 
         def label(column: int) -> str:

@@ -7,14 +7,24 @@ Exact arrays are numpy arrays of dtype object that hold Fractions; float arrays 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpz
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+PLAIN = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?")
+EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
+
+LONGEST = 1_000_000
+"""Most characters of a rational that is read; certificates of float instances have thousands of digits."""
+
+LARGEST_EXPONENT = 4000
 
 
 def parse_rational(value: object, where: str) -> Fraction:
@@ -26,19 +36,41 @@ def parse_rational(value: object, where: str) -> Fraction:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return Fraction(value)
-    if isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            pass
-    raise ValueError(f'{where}: got {value!r}; expected a rational such as "2/3", "0.25" or 1')
+    found = read_rational(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f'{where}: got {shortened(value)}; expected a rational such as "2/3", "0.25" or 1')
+    return found
+
+
+def read_rational(text: str) -> Fraction | None:
+    """The rational that a text stands for; None where it is none, or one of absurd size."""
+    if len(text) > LONGEST:
+        return None
+    plain = PLAIN.fullmatch(text.strip())
+    if plain:  # through flint: Python's own conversion stops at 4300 digits
+        denominator = fmpz(plain[2] or "1")
+        return to_fraction(fmpq(fmpz(plain[1].removeprefix("+")), denominator)) if denominator else None
+    exponent = EXPONENT.search(text)
+    digits = exponent[1] if exponent else "0"
+    if len(text) > LARGEST_EXPONENT or len(digits) > 6 or abs(int(digits)) > LARGEST_EXPONENT:
+        return None
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def shortened(value: object) -> str:
+    """How a value is shown in a message: its repr, cut when it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:60]}... ({len(text)} characters)"
 
 
 def format_rational(value: Fraction) -> str:
     """The exact text of a rational, ``"a/b"`` or ``"a"``; `parse_rational` reads it back."""
     if not isinstance(value, Fraction):
         raise TypeError(f"got {type(value).__name__}; only a Fraction has an exact text")
-    return str(value)
+    return str(to_fmpq(value))
 
 
 def is_exact(values: Array) -> bool:

@@ -16,6 +16,13 @@ NODE_LIMIT = 20_000_000
 """Largest tree that is built; a larger one is refused before any memory is taken."""
 
 
+VOCAB_LIMIT = 1_000_000
+"""Largest vocabulary."""
+
+DEPTH_LIMIT = 100_000
+"""Largest string length of a tree."""
+
+
 class PrefixTree:
     """A tree of token strings of length at most `depth` over the tokens 0 .. `vocab` - 1.
 
@@ -77,12 +84,7 @@ class PrefixTree:
         15
         """
         check_shape(vocab, depth)
-        count = sum(vocab**d for d in range(depth + 1))
-        if count > NODE_LIMIT:
-            raise ValueError(
-                f"the full tree with vocabulary {vocab} and depth {depth} has {count} nodes; "
-                f"at most {NODE_LIMIT} are built (use a sparse tree)"
-            )
+        count = full_size(vocab, depth)
         nodes = np.arange(1, count)
         parent = np.concatenate(([-1], (nodes - 1) // vocab))
         token = np.concatenate(([-1], (nodes - 1) % vocab))
@@ -203,11 +205,32 @@ class PrefixTree:
         return graph
 
 
+def full_size(vocab: int, depth: int) -> int:
+    """The number of strings of length at most `depth`; ValueError where it is above `NODE_LIMIT`."""
+    total = level = 1
+    for _ in range(depth):
+        level *= vocab
+        total += level
+        if total > NODE_LIMIT:
+            raise ValueError(
+                f"the full tree with vocabulary {vocab} and depth {depth} has more than {NODE_LIMIT} nodes, the "
+                "most that are built (use a sparse tree)"
+            )
+    return total
+
+
 def check_shape(vocab: int, depth: int) -> None:
-    """Raise ValueError unless vocab and depth are positive integers."""
-    for name, value in (("vocab", vocab), ("depth", depth)):
+    """Raise ValueError unless vocab and depth are positive integers within `VOCAB_LIMIT` and `DEPTH_LIMIT`."""
+    for name, value, limit in (("vocab", vocab, VOCAB_LIMIT), ("depth", depth, DEPTH_LIMIT)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ValueError(f"{name}: got {value!r}; expected an integer of at least 1")
+        if value > limit:
+            raise ValueError(f"{name}: got {approximately(value)}; expected at most {limit}")
+
+
+def approximately(count: int) -> str:
+    """A count in words: in full up to a trillion, by its power of ten above."""
+    return str(count) if count < 10**12 else f"about 1e{int(count.bit_length() * 0.30103)}"
 
 
 def format_context(tokens: Sequence[int]) -> str:

@@ -56,8 +56,9 @@ def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearPr
     first = instances[0]
     tree, one = first.tree, first.target[0]
     smallest = sum(count_drafted_tuples(inst, paths) for inst in instances) // len(instances)
+    too_many = f"the verifier LP would have more than {VARIABLE_LIMIT} variables; use LP_K"
     if smallest * tree.vocab * (tree.depth + 1) > VARIABLE_LIMIT:
-        raise ValueError(f"the verifier LP would have more than {VARIABLE_LIMIT} variables; use LP_K")
+        raise ValueError(too_many)
     variables: list[tuple[int, DraftedTuple, int, int]] = []
     costs: list[Any] = []
     weights: list[float] = []
@@ -71,6 +72,8 @@ def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearPr
             shown = (leaves, _on_path_laws(instance, laws, nodes) if len(instances) > 1 else None)
             if shown not in start:
                 start[shown] = len(variables)
+                if len(variables) + len(nodes) * tree.vocab > VARIABLE_LIMIT:
+                    raise ValueError(too_many)
                 variables += [(number, leaves, z, y) for z in nodes for y in range(tree.vocab)]
                 columns = tuple(range(start[shown], len(variables)))
                 costs += [one * 0] * len(columns)

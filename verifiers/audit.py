@@ -135,7 +135,14 @@ def _accumulate(verifier: Verifier, instance: Instance, paths: int) -> tuple[Arr
     every, count = _everything_drafted(verifier, instance, paths)
     for leaves, probability in tqdm(every, total=count, unit="tuple", leave=False, delay=2, disable=None):
         drafted = draft_tree(instance, leaves)
-        law = verifier.law(drafted)
+        try:
+            law = verifier.law(drafted)
+        except Exception as error:  # whatever a user's function does
+            shown = " | ".join(format_context(tree.path(leaf)) for leaf in leaves)
+            raise ValueError(
+                f"{verifier.name} failed on the drafted paths {shown}: {type(error).__name__}: {error}; "
+                "expected it to return an AcceptanceLaw"
+            ) from error
         if not isinstance(law, AcceptanceLaw) or law.tree is not drafted:
             raise ValueError(
                 f"{verifier.name}: got {law!r}; expected the AcceptanceLaw of the tree it was given"

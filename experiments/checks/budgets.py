@@ -70,6 +70,10 @@ def check_target_matching(grid: Grid) -> Outcome:
         outcome.instances += 1
         budgets = random_budgets(case.instance, rng, eagerness=1)
         outcome.expect(target_matching_violation(case.instance, budgets) is None, f"{case.label}: not (2.2)")
+        raised = budgets.copy()
+        raised[-1] = budgets[-1] + 1
+        broken = target_matching_violation(case.instance, raised)
+        outcome.expect(broken is not None, f"{case.label}: a budget above p(y|z) D(z) was let pass")
         got, wanted = output_law(case.instance, budgets), target_block_law(case.instance)
         outcome.deviation = max(outcome.deviation, *(abs(got[t] - wanted[t]) for t in wanted))
         outcome.expect(got == wanted, f"{case.label}: budgets that meet (2.2) gave another output law")

@@ -52,7 +52,7 @@ def print_check(results: CheckResults) -> None:
 
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=150)
+        console = Console(highlight=False, width=200)
     table = Table("", "statement", "tried", "worst", "", box=None, pad_edge=False)
     for statement, outcome in results.outcomes:
         said = statement.words + (f" ({outcome.note})" if outcome.note else "")
@@ -66,7 +66,7 @@ def print_check(results: CheckResults) -> None:
     console.print(table)
     for statement, outcome in results.outcomes:
         for failure in (outcome.failures or [])[:FAILURES_SHOWN]:
-            console.print(f"FAIL {statement.number}: {failure}", markup=False)
+            console.print(f"FAIL {statement.number}: {failure}", markup=False, soft_wrap=True)
     console.print(f"\nMean accepted tokens over {results.instances} exact instances")
     columns = [f"{name} {paths}" for paths in PATHS if paths > 1 for name in ("OPT", "GBV")]
     table = Table("family", "instances", "OPT_1", "BV", *columns, box=None, pad_edge=False)
@@ -82,7 +82,7 @@ def print_check(results: CheckResults) -> None:
     console.print(table)
     console.print("\nFindings")
     for finding in results.findings:
-        console.print(f"- {finding}", markup=False)
+        console.print(f"- {finding}", markup=False, soft_wrap=True)
     held = sum(outcome.passed for _, outcome in results.outcomes)
     console.print(f"\n{held} of {len(results.outcomes)} statements hold")
 
