@@ -142,7 +142,7 @@ def with_verifier(name: str, law: Callable[[DraftTree], AcceptanceLaw]) -> dict[
 
 def constraints_of_the_simplex_only(instance: Instance, paths: int) -> Any:
     program = verifier_program(instance, paths)
-    return program.with_rows(row for row in program.rows if row.kind == "simplex")
+    return replace(program, rows=tuple(row for row in program.rows if row.kind == "simplex"))
 
 
 def always_complete(instance: Instance, stops: Any, paths: int) -> Any:
