@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -97,7 +98,8 @@ def audit(
     from .audit import audit_report, print_audit, run_audit
     from .bound import parse_paths
 
-    found, instance = run_audit(name, file, parse_paths(paths))
+    with contextlib.redirect_stdout(sys.stderr):  # what a user's function prints is not part of the answer
+        found, instance = run_audit(name, file, parse_paths(paths))
     if as_json:
         _print_json(audit_report(found, instance))
     else:

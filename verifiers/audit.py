@@ -137,17 +137,15 @@ def _accumulate(verifier: Verifier, instance: Instance, paths: int) -> tuple[Arr
         drafted = draft_tree(instance, leaves)
         try:
             law = verifier.law(drafted)
-        except Exception as error:  # whatever a user's function does
+            if not isinstance(law, AcceptanceLaw) or law.tree is not drafted:
+                raise TypeError(f"got {type(law).__name__}")
+            table = _working_joint(law)
+        except (Exception, SystemExit) as error:  # whatever a user's function does
             shown = " | ".join(format_context(tree.path(leaf)) for leaf in leaves)
             raise ValueError(
                 f"{verifier.name} failed on the drafted paths {shown}: {type(error).__name__}: {error}; "
-                "expected it to return an AcceptanceLaw"
+                "expected the AcceptanceLaw of the tree it was given"
             ) from error
-        if not isinstance(law, AcceptanceLaw) or law.tree is not drafted:
-            raise ValueError(
-                f"{verifier.name}: got {law!r}; expected the AcceptanceLaw of the tree it was given"
-            )
-        table = _working_joint(law)
         if len(faults) < FAULTS_SHOWN and (
             sum(table.ravel()) != 1 or any(mass < 0 for mass in table.ravel())
         ):

@@ -41,7 +41,8 @@ class AcceptanceLaw:
     def from_joint(cls, tree: DraftTree, joint: Array) -> AcceptanceLaw:
         """Build from one table, Pr[Z = node, Y = token], of shape (n, V).
 
-        Raises ValueError for another shape, and for a float table where the tree is exact.
+        Raises ValueError for another shape, for a negative entry (not looked for on a device), and for a float
+        table where the tree is exact.
         """
         shape = (len(tree.nodes), tree.vocab)
         if tuple(joint.shape) != shape:
@@ -49,6 +50,8 @@ class AcceptanceLaw:
         if (joint.dtype == object) != tree.exact:
             raise ValueError(f"joint: got a table of {joint.dtype}; expected the kind of number of {tree!r}")
         arrays = tree.arrays
+        if not arrays.torch and not bool((joint >= 0).all()):
+            raise ValueError("joint: got a negative entry or NaN; expected probabilities")
         table = arrays.numbers(joint)
         target, _ = tree.working_rows()
         return cls(

@@ -113,7 +113,7 @@ def load_verifier(spec: str) -> Verifier:
         sys.path.append(here)
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # whatever the user's module does when it is run
+    except (Exception, SystemExit) as error:  # whatever the user's module does when it is run
         raise ValueError(
             f"verifier {spec!r}: the module {module_name!r} cannot be imported ({error}); "
             "expected one in the current directory or on the Python path"

@@ -41,14 +41,18 @@ def read_rows(name: str, rows: Any) -> Array:
 
 def call_rows(name: str, law: Callable[[tuple[int, ...]], Any], nodes: PathNodes, count: int) -> Array:
     """The rows of the first `count` nodes from a function of the context."""
-    rows = [law(nodes.path(node)) for node in range(count)]
+    rows = []
+    for node in range(count):
+        row = law(nodes.path(node))
+        # Copied before the next call: a function may hand out the same buffer again.
+        rows.append(row.clone() if array_api_compat.is_torch_array(row) else list(row))
     for node, row in enumerate(rows):
         if len(row) != len(rows[0]):
             where = f"{name} row after context {format_context(nodes.path(node))!r}"
             raise ValueError(f"{where}: got {len(row)} entries; expected {len(rows[0])}, as at the root")
     if array_api_compat.is_torch_array(rows[0]):
         return array_api_compat.array_namespace(rows[0]).stack(rows)
-    return np.array([list(row) for row in rows])
+    return np.array(rows)
 
 
 def check_rows(target: Array, draft: Array, nodes: PathNodes) -> None:

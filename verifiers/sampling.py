@@ -39,8 +39,17 @@ def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
     row = rows(node)[0]
     token = _draw(arrays, row, uniforms[1:])
     if arrays.exact:
+        for what, law_ in (("the stop probabilities", stop), ("the probabilities of the next token", row)):
+            if sum(law_) != 1 or any(mass < 0 for mass in law_):
+                raise ValueError(
+                    f"{what} are negative somewhere or do not sum to 1: the verifier's law is none"
+                )
         return tree.nodes.path(int(node[0])), int(token[0])
-    masses = [arrays.sum(stop[None, :]), arrays.sum(row[None, :])]
+    xp = arrays.xp
+    masses = [
+        arrays.sum(xp.abs(stop)[None, :]),
+        arrays.sum(xp.abs(row)[None, :]),
+    ]  # above 1 where one is negative
     drawn, emitted, total, row_total, error = arrays.read([node, token, *masses, tree.row_error])
     if not error <= 1:
         raise ValueError(
