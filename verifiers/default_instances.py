@@ -47,5 +47,6 @@ def default_instances() -> tuple[TrialInstance, ...]:
 def _depth_one(target: list[Fraction], draft: list[Fraction]) -> Instance:
     """One drafted token; the bonus token's law is the target's, turned by one token more in each context."""
     vocab = len(target)
-    after = {(y,): target[y:] + target[:y] for y in range(vocab)}
-    return Instance.from_laws(vocab, 1, {(): target, **after}, {(): draft})
+    laws: dict[tuple[int, ...], list[Fraction]] = {(y,): target[y:] + target[:y] for y in range(vocab)}
+    laws[()] = target
+    return Instance.from_laws(vocab, 1, laws, {(): draft})
