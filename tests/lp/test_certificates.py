@@ -247,6 +247,9 @@ def test_failures_are_told_in_words() -> None:
     assert "not an antichain" in failure
     (failure,) = replace(proof, antichains=(TightAntichain((2,), F(-1)),)).verify().failures
     assert failure == "a multiplier is -1; it must be positive"
+    idle = TightAntichain((3,), F(0))
+    (failure,) = replace(proof, antichains=(*proof.antichains, idle)).verify().failures
+    assert failure == "a multiplier is 0; it must be positive"
     (failure,) = replace(proof, prices=proof.prices * 2).verify().failures
     assert "prices" in failure
     (failure,) = replace(proof, paths=0).verify().failures
@@ -258,7 +261,8 @@ def test_failures_are_told_in_words() -> None:
 @pytest.mark.parametrize("nodes", [(), (0,), (1, 1), (1, 3), (99,), (-1,)])
 def test_only_antichains_without_the_root_carry_multipliers(nodes: tuple[int, ...]) -> None:
     proof = CERTIFICATES["motivating, two paths"]
-    assert not replace(proof, antichains=(TightAntichain(nodes, F(1)),)).verify()
+    (failure,) = replace(proof, antichains=(*proof.antichains, TightAntichain(nodes, F(1)))).verify().failures
+    assert failure == f"the nodes {nodes} are not an antichain without the root"
 
 
 def test_feasible_but_not_optimal_budgets_prove_nothing() -> None:

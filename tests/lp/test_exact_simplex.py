@@ -187,6 +187,14 @@ def test_an_equation_may_start_with_a_basic_slack() -> None:
     assert_optimal(program, found)
 
 
+def test_an_equation_stays_met_when_its_slack_would_grow() -> None:
+    """max x, y - x == 0, y <= 3: from the basis of slacks, raising x alone leaves the equation behind."""
+    program = make([1, 0], ([-1, 1], 0, True), ([0, 1], 3, False))
+    found = exact_optimum(program, all_slack(program))
+    assert (found.value, found.values) == (F(3), (F(3), F(3)))
+    assert_optimal(program, found)
+
+
 INFEASIBLE = {
     "x <= -1": make([1], ([1], -1, False)),
     "x + y <= 1 and x + y == 2": make([1, 1], ([1, 1], 1, False), ([1, 1], 2, True)),
