@@ -286,6 +286,13 @@ def test_paths_are_checked(paths: object) -> None:
         violated_antichains(instance.tree, instance.joint_draft, instance.joint_draft, paths)
 
 
+def test_more_paths_than_a_power_in_rationals_can_bear_are_refused() -> None:
+    instance = motivating()
+    assert violated_antichains(instance.tree, instance.joint_draft, instance.joint_draft, 10_000) == []
+    with pytest.raises(ValueError, match="paths: got 10001; expected at most 10000"):
+        violated_antichains(instance.tree, instance.joint_draft, instance.joint_draft, 10_001)
+
+
 def test_strings_and_nodes_are_numbered_alike() -> None:
     """The brute-force lists and the trees speak of the same strings."""
     tree = PrefixTree.full(3, 2)

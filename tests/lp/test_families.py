@@ -121,6 +121,8 @@ def test_concentration_makes_the_laws_peaked() -> None:
         ({"family": "gaussian"}, "family: got 'gaussian'; expected one of flat"),
         ({"vocab": 0}, "vocab: got 0"),
         ({"depth": 0}, "depth: got 0"),
+        ({"seed": -1}, "seed: got -1; expected an integer of at least 0"),
+        ({"seed": 1.5}, r"seed: got 1\.5; expected an integer of at least 0"),
         ({"zeros": -0.1}, r"zeros: got -0\.1; expected a number from 0 to 1"),
         ({"zeros": float("nan")}, "zeros: got nan"),
         ({"similarity": 1.01}, r"similarity: got 1\.01; expected a number from 0 to 1"),

@@ -231,6 +231,16 @@ def test_a_malformed_document_is_refused_in_one_line_that_names_the_place(bad: A
 
 
 BAD_FILES: list[tuple[str | bytes, str]] = [
+    (
+        '{"vocab": 2, "depth": 1, "target": {"": [1e999999999, 0.5]}, "draft": {"": [1, 0]}}',
+        "target law at context '', token 0: got 1e999999999",
+    ),
+    (
+        '{"vocab": 2, "depth": 1, "target": {"": ["1e-999999999", "1"]}, "draft": {"": [1, 0]}}',
+        "target law at context '', token 0: got '1e-999999999'",
+    ),
+    ('{"vocab": 2, "depth": 1000000000, "target": {"*": [1, 0]}, "draft": {"*": [1, 0]}}', "depth: got 10+;"),
+    ('{"vocab": 1e3, "depth": 1, "target": {"*": [1]}, "draft": {"*": [1]}}', "vocab: got"),
     ("", "the file is empty; expected a JSON object"),
     (" \n\t", "the file is empty"),
     (b"\xff\xfe\x00", "not UTF-8 text"),
