@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .antichains import check_paths
-from .drafting import drafted_leaves
+from .budgets import stop_mass
+from .drafting import drafted_leaves, prefixes
 from .instances import Instance
 from .power_sums import power_sum
 from .rationals import Array, constant, exact_array, fast, is_exact, settled, to_fmpq, to_fraction
@@ -182,8 +183,6 @@ def transport_stop_mass(instance: Instance, budgets: Array, paths: int) -> Trans
     """
     import networkx as nx
 
-    from .budgets import stop_mass
-
     if not is_exact(budgets):
         raise ValueError("a transport needs exact budgets")
     stops = stop_mass(instance.tree, budgets)
@@ -197,7 +196,7 @@ def transport_stop_mass(instance: Instance, budgets: Array, paths: int) -> Trans
             graph.add_edge("source", ("node", node), capacity=int(mass * scale))
     for leaves, mass in law.items():
         graph.add_edge(("leaves", leaves), "sink", capacity=int(mass * scale))
-        for node in {z for leaf in leaves for z in _path_up(instance.tree, leaf)}:
+        for node in prefixes(instance, tuple(leaves)):
             if stops[node]:
                 graph.add_edge(("node", node), ("leaves", leaves))
     amount, flow = nx.maximum_flow(graph, "source", "sink")
@@ -223,18 +222,9 @@ def selection_from_transport(instance: Instance, transport: Transport) -> Array:
         raise ValueError(
             f"only {transport.amount} of the stop mass could be carried; no rule has these budgets"
         )
-    tree = instance.tree
     nu = list(constant(instance.target, 0))
     for (node, leaves), mass in transport.flow.items():
-        leaf = min(leaf for leaf in leaves if node in _path_up(tree, leaf))
-        for z in _path_up(tree, leaf):
+        leaf = min(leaf for leaf in leaves if node in prefixes(instance, (leaf,)))
+        for z in prefixes(instance, (leaf,)):
             nu[z] += mass
     return exact_array(nu)
-
-
-def _path_up(tree: PrefixTree, node: int) -> list[int]:
-    """The node and its ancestors, up to the root."""
-    out = [node]
-    while out[-1] > 0:
-        out.append(int(tree.parent[out[-1]]))
-    return out
