@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from flint import fmpq
-from nodebudget.lp import Instance, Optimum, accepted_tokens, solve_multi_path, violated_antichains
+from nodebudget.lp import Instance, Optimum, solve_multi_path
 from nodebudget.lp.antichains import check_paths
 from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
-from nodebudget.lp.rationals import Array, exact_array, to_fmpq, to_fraction
+from nodebudget.lp.rationals import Array, exact_array, to_fmpq
 from nodebudget.lp.trees import format_context
 from tqdm import tqdm
 
-from .laws import AcceptanceLaw
-from .paths import DraftTree
-from .registry import Verifier
+from ..laws import AcceptanceLaw
+from ..paths import DraftTree
+from ..registry import Verifier
+from .judgement import ExactAudit, judge
 
 TUPLE_LIMIT = 250_000
 """Most drafted tuples that an exact audit goes through."""
@@ -30,46 +30,6 @@ RANKING_FROM = 20_000
 FAULTS_SHOWN = 10
 
 PickPath = Callable[[DraftTree], tuple[Any, Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class ExactAudit:
-    """What an exact audit found; every number is a Fraction.
-
-    Attributes:
-        verifier: its name.
-        paths: number K of drafted paths.
-        accepted_tokens: E|Z|.
-        optimum: OPT_K, which no valid verifier exceeds.
-        prefix_matching: every law is a probability law on prefixes of the drafted paths, and the budgets
-            respect D(A) <= f(q(A)) for every antichain A (statement 3.1).
-        target_matching: the JOINT law of the next L + 1 tokens is the target's (statement 2.1).
-        total_variation: distance of that joint law from the target's.
-        budgets: exact array (n,), Pr[z is a prefix of Z].
-        joint: exact array (n, V), Pr[Z = z, Y = y].
-        faults: what is wrong, in words; empty for a lossless verifier.
-    """
-
-    verifier: str
-    paths: int
-    accepted_tokens: Fraction
-    optimum: Fraction
-    prefix_matching: bool
-    target_matching: bool
-    total_variation: Fraction
-    budgets: Array
-    joint: Array
-    faults: tuple[str, ...]
-
-    @property
-    def gap(self) -> Fraction:
-        """OPT_K minus the accepted tokens; negative only for an invalid verifier."""
-        return self.optimum - self.accepted_tokens
-
-    @property
-    def lossless(self) -> bool:
-        """True when nothing is wrong."""
-        return not self.faults
 
 
 def audit_exact(
@@ -94,37 +54,7 @@ def audit_exact(
             f"the optimum is not certified, so there is nothing exact to compare with: {best.status}"
         )
     joint, faults = _accumulate(verifier, instance, paths if verifier.multipath else 1)
-    budgets = _budgets(instance, joint)
-    value, ceiling = Fraction(accepted_tokens(budgets)), Fraction(best.value)
-
-    tree = instance.tree
-    above = violated_antichains(tree, budgets, instance.joint_draft, paths)
-    for found in above[:1]:
-        names = ", ".join(repr(format_context(tree.path(node))) for node in found.nodes)
-        faults.append(
-            f"the budgets of {names} sum to {found.budget}, above the chance that a drafted path passes"
-        )
-    prefix_matching = not faults
-    distance = _distance(instance, joint)
-    if distance:
-        faults.append(
-            f"the next {tree.depth + 1} tokens are at total variation {distance} from the target's law"
-        )
-        faults += _first_mismatch(instance, joint, budgets)
-    if value > ceiling:
-        faults.append(f"E|Z| = {value} is above OPT_{paths} = {ceiling}, which no valid verifier exceeds")
-    return ExactAudit(
-        verifier.name,
-        paths,
-        value,
-        ceiling,
-        prefix_matching,
-        distance == 0,
-        distance,
-        budgets,
-        joint,
-        tuple(faults),
-    )
+    return judge(verifier.name, instance, paths, joint, faults, Fraction(best.value))
 
 
 def _accumulate(verifier: Verifier, instance: Instance, paths: int) -> tuple[Array, list[str]]:
@@ -226,49 +156,3 @@ def _places(instance: Instance, drafted: DraftTree) -> list[int]:
     return places
 
 
-def _budgets(instance: Instance, joint: Array) -> Array:
-    """D(z): the mass of Z at or below z."""
-    tree = instance.tree
-    budgets = np.array([sum(map(to_fmpq, row), fmpq(0)) for row in joint], dtype=object)
-    for d in range(tree.depth - 1, -1, -1):
-        budgets[tree.level(d)] += tree.sum_children(budgets, d)
-    return exact_array(budgets)
-
-
-def _distance(instance: Instance, joint: Array) -> Fraction:
-    """Total variation of the next L + 1 tokens, the rest drawn from the target, from the target's law."""
-    tree = instance.tree
-
-    def below(node: int, left: fmpq) -> Any:
-        """Twice the distance on the strings through a node that the output reaches with mass `left`.
-
-        `left` is the mass of outputs through the node that left the draft at or before it.
-        """
-        wanted = to_fmpq(instance.joint_target[node])
-        target = instance.target_law(node)
-        total = fmpq(0)
-        for y in range(tree.vocab):
-            emitted = left * to_fmpq(target[y]) + to_fmpq(joint[node, y])
-            if node in tree.leaves:
-                total += abs(emitted - wanted * to_fmpq(target[y]))
-            else:
-                total += below(int(tree.first_child[node]) + y, emitted)
-        return total
-
-    return to_fraction(below(0, fmpq(0)) / 2)
-
-
-def _first_mismatch(instance: Instance, joint: Array, budgets: Array) -> list[str]:
-    """Where statement 2.1, Pr[Z = z, Y = y] = D(z) p(y|z) - D(zy), fails first."""
-    tree = instance.tree
-    for node in range(len(tree)):
-        target = instance.target_law(node)
-        for y in range(tree.vocab):
-            budget = Fraction(0) if node in tree.leaves else budgets[int(tree.first_child[node]) + y]
-            wanted = budgets[node] * target[y] - budget
-            if joint[node, y] != wanted:
-                name = format_context(tree.path(node))
-                return [
-                    f"stopping at {name!r} and emitting {y} has probability {joint[node, y]}; 2.1 asks {wanted}"
-                ]
-    return []
