@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from .adapters import FlatChain, TokenTree, as_sampler, flat_chain, token_tree
+from .coins import NotAThresholdRuleError
 from .exact import audit_exact, draft_tree, picks
+from .findings import Fault, SamplerAudit, TrialFindings
 from .judgement import ExactAudit
+from .sampler import audit_sampler
+from .threshold import audit_threshold_sampler
 
-__all__ = ["ExactAudit", "audit_exact", "draft_tree", "picks"]
+__all__ = [
+    "ExactAudit",
+    "Fault",
+    "FlatChain",
+    "NotAThresholdRuleError",
+    "SamplerAudit",
+    "TokenTree",
+    "TrialFindings",
+    "as_sampler",
+    "audit_exact",
+    "audit_sampler",
+    "audit_threshold_sampler",
+    "draft_tree",
+    "flat_chain",
+    "picks",
+    "token_tree",
+]

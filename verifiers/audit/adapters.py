@@ -1,0 +1,137 @@
+"""From the signatures that samplers usually have to the one that is audited, and from this package's verifiers.
+
+>>> from nodebudget.verifiers import get_verifier
+>>> from nodebudget.verifiers.audit import audit_sampler
+>>> audit_sampler(as_sampler(get_verifier("nss")), samples=250).passed
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..nodes import PathNodes
+from ..paths import DraftTree
+from ..registry import Verifier
+from ..sampling import sample
+from .calls import Sampler
+
+
+class FlatChain(NamedTuple):
+    """One drafted chain per request, all chains one after the other, as serving engines lay them out.
+
+    Attributes:
+        draft_tokens: (N,) ids, N the drafted tokens of all B requests together.
+        lengths: (B,) drafted tokens per request.
+        target_rows, draft_rows: (N, V), the laws that each drafted token is checked against and was drawn from.
+        recovered_rows: (N, V), the residuals max(0, target - draft), normalised (the target row where that is
+            zero): what token verification emits from after rejecting the token. An engine that computes its
+            own should be audited with its own.
+        bonus_rows: (B, V), the target's law after a whole chain.
+    """
+
+    draft_tokens: Any
+    lengths: Any
+    target_rows: Any
+    draft_rows: Any
+    recovered_rows: Any
+    bonus_rows: Any
+
+
+class TokenTree(NamedTuple):
+    """Drafted paths merged into a tree with parent indices, in level order; node 0 is the root.
+
+    Attributes:
+        tokens: (n,) ids, -1 at the root.
+        parents: (n,) node numbers, -1 at the root.
+        leaves: (K,) the node at which each drafted path ends; a path drafted twice is there twice.
+        target_rows: (n, V), the target's law after each node.
+        draft_rows: (m, V), the draft's law after each of the m nodes above the leaves, which come first.
+    """
+
+    tokens: Any
+    parents: Any
+    leaves: Any
+    target_rows: Any
+    draft_rows: Any
+
+
+def flat_chain(verify: Callable[[FlatChain, Any], Any]) -> Sampler:
+    """A sampler from `verify(chain, generator)`, which returns one output of 1 to L + 1 tokens per request.
+
+    An output may be padded with -1, so an array of shape (B, L + 1) will do. For audits with `batch` set and one
+    path per request (K = 1); raises ValueError for more paths.
+    """
+
+    def sampler(paths: Any, target_rows: Any, draft_rows: Any, generator: Any) -> Any:
+        requests, count, depth = paths.shape
+        if count != 1:
+            raise ValueError(f"paths: got {count} paths per request; expected 1, as a chain has")
+        vocab = target_rows.shape[-1]
+        checked = target_rows[:, 0, :-1].reshape(-1, vocab)
+        drafted = draft_rows[:, 0].reshape(-1, vocab)
+        return verify(
+            FlatChain(
+                paths.reshape(-1),
+                _like(paths, np.full(requests, depth)),
+                checked,
+                drafted,
+                _residuals(checked, drafted),
+                target_rows[:, 0, -1],
+            ),
+            generator,
+        )
+
+    return sampler
+
+
+def token_tree(verify: Callable[[TokenTree, Any], Any]) -> Sampler:
+    """A sampler from `verify(tree, generator)`, which returns the emitted tokens; for one request a call."""
+
+    def sampler(paths: Any, target_rows: Any, draft_rows: Any, generator: Any) -> Any:
+        nodes = PathNodes(paths)
+        path, position = nodes.first_passing
+        where = _like(paths, path), _like(paths, position)
+        inner = (where[0][: nodes.inner], where[1][: nodes.inner])
+        tree = TokenTree(
+            _like(paths, nodes.token),
+            _like(paths, nodes.parent),
+            _like(paths, nodes.path_nodes[:, -1]),
+            target_rows[where],
+            draft_rows[inner],
+        )
+        return verify(tree, generator)
+
+    return sampler
+
+
+def as_sampler(verifier: Verifier) -> Sampler:
+    """A verifier of this package, or a user's own law, as a sampler of one request: its law, then `sample`."""
+
+    def sampler(paths: Any, target_rows: Any, draft_rows: Any, generator: Any) -> list[int]:
+        shown = len(paths) if verifier.multipath else 1
+        tree = DraftTree.from_paths(paths[:shown], target_rows[:shown], draft_rows[:shown])
+        accepted, following = sample(verifier.law(tree), generator)
+        return [*accepted, following]
+
+    sampler.__name__ = verifier.name
+    return sampler
+
+
+def _like(array: Any, values: np.ndarray[Any, Any]) -> Any:
+    """Host integers in the library, and on the device, of another array."""
+    if isinstance(array, np.ndarray):
+        return np.array(values)
+    import torch
+
+    return torch.tensor(values, device=array.device)
+
+
+def _residuals(target: Any, draft: Any) -> Any:
+    rest = (target - draft).clip(0)
+    total = rest.sum(-1)[:, None]
+    empty = total <= 0
+    return rest / (total + empty) * ~empty + target * empty

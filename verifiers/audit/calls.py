@@ -1,0 +1,78 @@
+"""Calling a sampler, one request or a batch at a time, and reading the tokens that it returns."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .requests import Backend, Request
+
+Sampler = Callable[..., Any]
+"""From (paths, target rows, draft rows, generator) to the emitted tokens: the accepted ones and one more."""
+
+PAD = -1
+
+
+class OutputError(ValueError):
+    """What a sampler returned is not 1 to L + 1 tokens of the vocabulary per request, or it raised."""
+
+
+class Caller:
+    """Shows requests to a sampler in the form that it expects.
+
+    Attributes:
+        batch: requests per call; None for a sampler that takes one request, without a batch dimension.
+    """
+
+    def __init__(self, sampler: Sampler, backend: Backend, batch: int | None) -> None:
+        if batch is not None and batch < 1:
+            raise ValueError(f"batch: got {batch}; expected at least 1, or None for one request a call")
+        self.sampler, self.backend, self.batch = sampler, backend, batch
+
+    def request(self, drawn: Sequence[tuple[Any, Any, Any]]) -> Request:
+        """Fresh arrays for drawn requests: exactly one without a batch dimension, any number with it."""
+        parts = drawn[0] if self.batch is None else [np.stack(part) for part in zip(*drawn, strict=True)]
+        return self.backend.request(*parts)
+
+    def __call__(self, request: Request, generator: Any) -> np.ndarray[Any, Any]:
+        """(B, L + 1) emitted tokens, padded with -1.
+
+        Raises OutputError with what is wrong.
+        """
+        try:
+            returned = self.sampler(*request, generator)
+        except Exception as error:  # whatever a user's function does
+            raise OutputError(f"it raised {type(error).__name__}: {error}") from error
+        depth, vocab = int(request.draft.shape[-2]), int(request.draft.shape[-1])
+        if self.batch is None:
+            return read_emitted(returned, depth, vocab)[None]
+        count = int(request.paths.shape[0])
+        try:
+            listed = list(returned)
+        except TypeError:
+            listed = [returned]
+        if len(listed) != count:
+            raise OutputError(f"it returned {len(listed)} outputs for a batch of {count}")
+        return np.stack([read_emitted(one, depth, vocab) for one in listed])
+
+
+def read_emitted(returned: Any, depth: int, vocab: int) -> np.ndarray[Any, Any]:
+    """(L + 1,) tokens of one output, padded with -1; -1 at the end of an output is padding too.
+
+    Raises OutputError for anything but 1 to L + 1 tokens of the vocabulary.
+    """
+    expected = f"expected 1 to {depth + 1} token ids in 0..{vocab - 1}, at the end padded with -1 or not"
+    try:
+        tokens = [operator.index(y) for y in (returned.tolist() if hasattr(returned, "tolist") else returned)]
+    except TypeError:
+        raise OutputError(f"it returned {returned!r}; {expected}") from None
+    while tokens and tokens[-1] == PAD:
+        tokens.pop()
+    if not 1 <= len(tokens) <= depth + 1 or min(tokens) < 0 or max(tokens) >= vocab:
+        raise OutputError(f"it returned {returned!r}; {expected}")
+    out = np.full(depth + 1, PAD)
+    out[: len(tokens)] = tokens
+    return out

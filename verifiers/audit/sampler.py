@@ -1,0 +1,250 @@
+"""The statistical audit of a sampler that is only seen from outside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from nodebudget.lp import Instance, solve_multi_path
+from nodebudget.lp.trees import format_context
+
+from ..default_instances import TrialInstance, default_instances
+from .calls import PAD, Caller, OutputError, Sampler
+from .contract import check_contract
+from .evidence import MeanTest, StringTest
+from .findings import LOSSLESS, Fault, SamplerAudit, TrialFindings, law_text
+from .requests import Backend, Drafter, Source
+
+FIRST_LOOK = 250
+"""Requests per instance before the evidence is first looked at; doubled from look to look."""
+
+
+def audit_sampler(
+    sampler: Sampler,
+    instances: Sequence[TrialInstance] | None = None,
+    *,
+    samples: int = 20_000,
+    false_alarm: float = 1e-6,
+    seed: int = 0,
+    batch: int | None = None,
+    library: str = "numpy",
+    dtype: str = "float64",
+    device: str = "cpu",
+    drafter: Drafter | None = None,
+    name: str | None = None,
+) -> SamplerAudit:
+    """Judge somebody's speculative sampler by what it emits.
+
+    `sampler(paths, target_rows, draft_rows, generator)` is given K x L drafted token ids, (K, L + 1, V) target
+    rows (`target_rows[k, i]` is the law after the first i tokens of path k), (K, L, V) draft rows, and a
+    numpy Generator or a torch Generator; it returns the emitted tokens: the accepted ones and one more, 1 to
+    L + 1 ids, at the end padded with -1 or not. `nodebudget.verifiers.audit.adapters` turns other signatures
+    into this one.
+
+    Tested are, on every instance: that each output less its last token is a prefix of a drafted path; that
+    the next L + 1 tokens (what is emitted, completed by draws from the target) follow the target's joint
+    law (statement 2.1); that E|Z| is not above OPT_K (section 4); and the contract: inputs left alone, the
+    same generator state gives the same output, no row of a batch influences another, coins at 0 and just
+    below 1 never give a token of probability zero, and NaN rows are refused.
+
+    The law is tested after 250, 500, 1000, .. requests by test martingales, so that the false-alarm rate holds
+    exactly although the audit stops as soon as the evidence is there. A lossless sampler breaks none of the
+    other properties by chance.
+
+    Args:
+        sampler: the function under audit.
+        instances: exact instances with their numbers of paths; `default_instances()` when None. Small ones
+            show more: the law has V ** (L + 1) entries.
+        samples: most requests per instance.
+        false_alarm: probability, at most, that a lossless sampler is called faulty, over the whole audit.
+        seed: of all randomness, nonnegative.
+        batch: requests per call for a sampler whose arguments have a leading batch dimension and that returns
+            one output per row; None for one request without it. Requests must be answered independently.
+        library: "numpy" or "torch", what the arrays and the generator are.
+        dtype: of the rows, "float64" or "float32".
+        device: of torch arrays.
+        drafter: from (instance, K, generator) to K x L token ids and the (K, L, V) draft rows that the sampler
+            is told, to audit a way of drafting together with a sampler; i.i.d. paths from the instance's draft
+            when None. With a drafter, E|Z| is not compared with OPT_K, which holds for i.i.d. paths.
+        name: of the sampler, for the report; its __name__ when None.
+
+    Raises ValueError for arguments out of range, a sparse or too large instance, or a drafter that returns
+    something else than paths and rows. What the sampler does wrong, raising included, is a fault, not an error.
+    """
+    if samples < FIRST_LOOK:
+        raise ValueError(f"samples: got {samples}; expected at least {FIRST_LOOK}")
+    if not 0 < false_alarm < 1:
+        raise ValueError(f"false_alarm: got {false_alarm}; expected a probability strictly between 0 and 1")
+    caller = Caller(sampler, Backend(library, dtype, device), batch)
+    trials = default_instances() if instances is None else tuple(instances)
+    if not trials:
+        raise ValueError("instances: got none; expected at least one TrialInstance")
+    threshold = math.log(2 * len(trials) / false_alarm)  # two martingales per instance share the rate
+    runs = [_Run(caller, Source(trial, drafter), threshold, seed + i) for i, trial in enumerate(trials)]
+
+    faults = [fault for run in runs for fault in run.contract()]
+    look = FIRST_LOOK
+    while not any(fault.property in LOSSLESS for fault in faults):
+        if all(run.samples >= samples for run in runs):
+            break
+        for run in runs:
+            faults += run.advance(min(look, samples))
+        look *= 2
+    return SamplerAudit(
+        name or getattr(sampler, "__name__", type(sampler).__name__),
+        false_alarm,
+        tuple(run.findings() for run in runs if run.samples),
+        tuple(faults),
+    )
+
+
+class _Run:
+    """The audit on one instance."""
+
+    def __init__(self, caller: Caller, source: Source, threshold: float, seed: int) -> None:
+        self._caller, self._source, self._threshold, self._seed = caller, source, threshold, seed
+        self._strings = StringTest(source.expected, source.vocab)
+        self._lengths = MeanTest(source.depth)
+        self._rng = np.random.default_rng([seed, 0])
+        self._generator = caller.backend.generator(seed)
+        trial = source.trial
+        self._optimum = None if source.drafter else _optimum(trial.instance, trial.paths)
+
+    @property
+    def samples(self) -> int:
+        return self._strings.samples
+
+    def contract(self) -> list[Fault]:
+        try:
+            return check_contract(self._caller, self._source, self._seed)
+        except OutputError as error:
+            return [self._fault("output", str(error))]
+
+    def advance(self, samples: int) -> list[Fault]:
+        """Go on to `samples` requests in all; what is wrong by then."""
+        missing, size = samples - self.samples, self._caller.batch or 1
+        if missing <= 0:
+            return []
+        # A user's drafter may share its randomness with the sampler: it drafts for one call at a time.
+        at_once = size if self._source.drafter else missing
+        drawn: list[Any] = []
+        emitted = []
+        for start in range(0, missing, size):
+            if start == len(drawn):
+                drawn += self._source.draw(min(at_once, missing - start), self._rng, self._generator)
+            request = self._caller.request(drawn[start : start + size])
+            try:
+                emitted.append(self._caller(request, self._generator))
+            except OutputError as error:
+                return [self._fault("output", f"on the drafted paths {drawn[start][0].tolist()}: {error}")]
+        tokens = np.concatenate(emitted)
+        off_path = _first_off_path(tokens, np.array([paths for paths, _, _ in drawn]))
+        if off_path is not None:
+            shown = tokens[off_path][tokens[off_path] != PAD].tolist()
+            return [
+                self._fault(
+                    "prefix-matching",
+                    f"for the drafted paths {drawn[off_path][0].tolist()} it emitted {shown}; expected all "
+                    "tokens but the last to begin one of the paths",
+                )
+            ]
+        self._strings.add(self._source.complete(tokens, self._rng))
+        self._lengths.add((tokens != PAD).sum(1) - 1)
+        return self._alarms()
+
+    def _alarms(self) -> list[Fault]:
+        unlike = self._strings.log_evidence >= self._threshold
+        above = (
+            self._optimum is not None and self._lengths.log_evidence_above(self._optimum) >= self._threshold
+        )
+        if not (unlike or above):
+            return []
+        found = self.findings()
+        faults = []
+        if unlike:
+            where = f"after {found.context}" if found.context else "of the first token"
+            faults.append(
+                self._fault(
+                    "joint law",
+                    f"the law {where} is {law_text(found.observed_law)} where the target's is "
+                    f"{law_text(found.expected_law)}; total variation of {self._source.depth + 1} tokens about "
+                    f"{found.observed_variation:.4f} over {found.samples} requests, evidence "
+                    f"10^{found.log10_evidence:.1f}",
+                )
+            )
+        if above:
+            faults.append(
+                self._fault(
+                    "accepted tokens",
+                    f"E|Z| is {found.accepted_tokens:.4f}, at least {found.accepted_low:.4f}; no lossless "
+                    f"verifier exceeds OPT_{found.paths} = {found.optimum:.4f}",
+                )
+            )
+        return faults
+
+    def findings(self) -> TrialFindings:
+        strings, vocab = self._strings, self._source.vocab
+        accepted = self._lengths.interval(self._threshold)
+        observed, expected = strings.observed, strings.expected
+        context, there, wanted = _worst_context(observed, expected, vocab, self._source.depth)
+        noise = np.sqrt(expected * (1 - expected) * 2 / (math.pi * strings.samples))
+        return TrialFindings(
+            instance=self._source.trial.name,
+            paths=self._source.trial.paths,
+            samples=strings.samples,
+            log10_evidence=strings.log_evidence / math.log(10),
+            log10_threshold=self._threshold / math.log(10),
+            observed_variation=float(np.abs(observed - expected).sum() / 2),
+            chance_variation=float(noise.sum() / 2),
+            detectable_variation=strings.detectable(self._threshold),
+            context=context,
+            observed_law=there,
+            expected_law=wanted,
+            first_observed=tuple(observed.reshape(vocab, -1).sum(1).tolist()),
+            first_expected=tuple(expected.reshape(vocab, -1).sum(1).tolist()),
+            accepted_tokens=accepted.mean,
+            accepted_error=accepted.error,
+            accepted_low=accepted.low,
+            accepted_high=accepted.high,
+            optimum=self._optimum,
+        )
+
+    def _fault(self, broken: str, message: str) -> Fault:
+        return Fault(broken, self._source.trial.name, message)
+
+
+@lru_cache(maxsize=256)
+def _optimum(instance: Instance, paths: int) -> float:
+    return float(solve_multi_path(instance, paths).value)
+
+
+def _first_off_path(tokens: np.ndarray[Any, Any], paths: np.ndarray[Any, Any]) -> int | None:
+    """The first output (n, L + 1) whose tokens but the last begin none of its drafted paths (n, K, L)."""
+    accepted = (tokens != PAD).sum(1) - 1
+    agree = tokens[:, None, :-1] == paths
+    beyond = np.arange(paths.shape[-1]) >= accepted[:, None, None]
+    off = ~(agree | beyond).all(2).any(1)
+    return int(np.argmax(off)) if off.any() else None
+
+
+def _worst_context(
+    observed: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], vocab: int, depth: int
+) -> tuple[str, tuple[float, ...], tuple[float, ...]]:
+    """The context whose next-token law contributes most to the evidence, with the laws seen and expected."""
+    worst = (-1.0, "", (), ())
+    for d in range(depth + 1):
+        seen = observed.reshape(vocab**d, vocab, -1).sum(2)
+        wanted = expected.reshape(vocab**d, vocab, -1).sum(2)
+        for code in np.flatnonzero(seen.sum(1) > 0):
+            there = seen[code] / seen[code].sum()
+            total = wanted[code].sum()
+            law = wanted[code] / total if total > 0 else wanted[code]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weight = float(np.where(seen[code] > 0, seen[code] * np.log(there / law), 0.0).sum())
+            if weight > worst[0]:
+                tokens = tuple(int(code) // vocab**i % vocab for i in reversed(range(d)))
+                worst = (weight, format_context(tokens), tuple(there.tolist()), tuple(law.tolist()))
+    return worst[1:]
