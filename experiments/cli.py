@@ -108,6 +108,48 @@ def audit(
         raise typer.Exit(1)
 
 
+@app.command("audit-sampler")
+def audit_sampler(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Your sampler as module:function, or a verifier of this package by its name.",
+            show_default=False,
+        ),
+    ],
+    batch: Annotated[
+        int | None,
+        typer.Option(metavar="B", help="Requests per call, for a sampler of batches.", show_default=False),
+    ] = None,
+    torch: Annotated[bool, typer.Option("--torch", help="Torch tensors instead of numpy arrays.")] = False,
+    samples: Annotated[int, typer.Option(metavar="N", help="Most requests per instance.")] = 20_000,
+    false_alarm: Annotated[
+        float, typer.Option(metavar="RATE", help="Probability of calling a lossless sampler faulty, at most.")
+    ] = 1e-6,
+    seed: Annotated[int, typer.Option(metavar="S", help="Of all randomness.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Judge a sampler from outside: is what it emits distributed as the target's output?
+
+    The sampler is called as function(paths, target_rows, draft_rows, generator) on small built-in instances and
+    returns the emitted tokens; docs/auditing.md describes it. Exit code 0 if it passes, 1 if it is faulty, 2 for
+    input that cannot be used.
+    """
+    from .audit_sampler import run_audit_sampler
+
+    with contextlib.redirect_stdout(sys.stderr):  # what a user's function prints is not part of the answer
+        found = run_audit_sampler(
+            name, batch=batch, torch=torch, samples=samples, false_alarm=false_alarm, seed=seed
+        )
+    if as_json:
+        _print_json(found.to_json())
+    else:
+        sys.stdout.write(f"{found}\n")
+    if not found.passed:
+        raise typer.Exit(1)
+
+
 @app.command()
 def check(as_json: Json = False) -> None:
     """Check every statement of the mathematics on the built-in grid of exact instances.

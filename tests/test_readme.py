@@ -65,3 +65,16 @@ def test_every_path_named_exists() -> None:
     assert named
     for name in named:
         assert (ROOT / name).exists(), name
+
+
+def test_the_auditing_guide_runs() -> None:
+    code = "\n".join(
+        re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "auditing.md").read_text(), flags=re.DOTALL)
+    )
+    names: dict[str, object] = {}
+    exec(code, names)
+    names["test_my_sampler_is_lossless"]()  # type: ignore[operator]
+    with pytest.raises(AssertionError, match="joint law"):
+        names["audit_sampler"](  # type: ignore[operator]
+            lambda paths, target, draft, generator: [int(paths[0, 0])]
+        ).assert_passed()

@@ -105,9 +105,19 @@ def load_verifier(spec: str) -> Verifier:
     Raises ValueError where the name has another form, the module cannot be imported, or it has no such
     function.
     """
+    function = load_function("verifier", spec)
+    return Verifier(spec, function, multipath=True, reference=f"user-defined: {spec}")
+
+
+def load_function(what: str, spec: str) -> Callable[..., Any]:
+    """A user's function, named as "module:function", from the Python path or the current directory.
+
+    Raises ValueError, beginning with `what`, where the name has another form, the module cannot be imported, or
+    it has no such function.
+    """
     module_name, _, function_name = spec.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), function_name)):
-        raise ValueError(f"verifier: got {spec!r}; expected module:function, such as my_verifiers:law")
+        raise ValueError(f"{what}: got {spec!r}; expected module:function, such as my_{what}s:mine")
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
@@ -115,11 +125,11 @@ def load_verifier(spec: str) -> Verifier:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # whatever the user's module does when it is run
         raise ValueError(
-            f"verifier {spec!r}: the module {module_name!r} cannot be imported ({error}); "
+            f"{what} {spec!r}: the module {module_name!r} cannot be imported ({error}); "
             "expected one in the current directory or on the Python path"
         ) from error
-    function = getattr(module, function_name, None)
+    function: Callable[..., Any] | None = getattr(module, function_name, None)
     if not callable(function):
         state = "has no" if function is None else "has a value, not a function, called"
-        raise ValueError(f"verifier {spec!r}: the module {module_name!r} {state} {function_name!r}")
-    return Verifier(spec, function, multipath=True, reference=f"user-defined: {spec}")
+        raise ValueError(f"{what} {spec!r}: the module {module_name!r} {state} {function_name!r}")
+    return function

@@ -27,7 +27,9 @@ P, Q = law(".5", ".3", ".2"), law(".2", ".3", ".5")
 P4, Q4 = law(".1", ".2", ".3", ".4"), law(".4", ".3", ".2", ".1")
 
 
-def depth_one(target: Sequence[F], draft: Sequence[F], paths: int = 1, name: str = "one token") -> TrialInstance:
+def depth_one(
+    target: Sequence[F], draft: Sequence[F], paths: int = 1, name: str = "one token"
+) -> TrialInstance:
     vocab = len(target)
     bonus = {(y,): [F(1, vocab)] * vocab for y in range(vocab)}
     return TrialInstance(name, Instance.from_laws(vocab, 1, {(): target, **bonus}, {(): draft}), paths)
@@ -38,7 +40,7 @@ def everywhere(target: Sequence[F], draft: Sequence[F], depth: int, name: str) -
     for _ in range(depth):
         contexts += [(*c, y) for c in contexts if len(c) == len(contexts[-1]) for y in range(len(target))]
     contexts = sorted(set(contexts), key=lambda c: (len(c), c))
-    laws = {c: target for c in contexts}
+    laws = dict.fromkeys(contexts, target)
     drafts = {c: draft for c in contexts if len(c) < depth}
     return TrialInstance(name, Instance.from_laws(len(target), depth, laws, drafts), 1)
 
@@ -351,7 +353,7 @@ FAULTS: tuple[Known, ...] = (
 _ONE_HOT = Instance.from_laws(
     3,
     2,
-    {c: P for c in [(), *((y,) for y in range(3)), *((x, y) for x in range(3) for y in range(3))]},
+    dict.fromkeys([(), *((y,) for y in range(3)), *((x, y) for x in range(3) for y in range(3))], P),
     {(): law("0", "0", "1"), **{(y,): law("0", "1", "0") for y in range(3)}},
 )
 

@@ -61,7 +61,8 @@ def test_the_token_wise_residual_is_seen_in_the_second_token_only() -> None:
     first = budgets[1:4] + joint[0]
     assert tuple(first) == tuple(instance.target_law(0))
     second = sum(
-        joint[0, x] * instance.target_law(1 + x) + joint[1 + x] + budgets[4 + 3 * x : 7 + 3 * x] for x in range(3)
+        joint[0, x] * instance.target_law(1 + x) + joint[1 + x] + budgets[4 + 3 * x : 7 + 3 * x]
+        for x in range(3)
     )
     assert [round(float(mass), 3) for mass in second] == [0.314, 0.686, 0.0]
 

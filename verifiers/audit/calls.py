@@ -16,6 +16,11 @@ Sampler = Callable[..., Any]
 PAD = -1
 
 
+def sampler_name(sampler: Sampler, name: str | None) -> str:
+    """The name given, or the function's own."""
+    return name or str(getattr(sampler, "__name__", type(sampler).__name__))
+
+
 class OutputError(ValueError):
     """What a sampler returned is not 1 to L + 1 tokens of the vocabulary per request, or it raised."""
 

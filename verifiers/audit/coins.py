@@ -104,13 +104,17 @@ class Coin:
     def _number(self, other: Any, what: str) -> Fraction:
         if isinstance(other, Coin):
             raise self._refusal(f"{what} coin {other._index}")
-        if isinstance(other, np.ndarray) and other.ndim == 0 or type(other).__module__.split(".")[0] == "torch":
+        if (isinstance(other, np.ndarray) and other.ndim == 0) or type(other).__module__.split(".")[
+            0
+        ] == "torch":
             other = other.item()
         if isinstance(other, np.floating):
             other = float(other)
         if isinstance(other, np.integer):
             other = int(other)
-        if not isinstance(other, numbers.Rational | float) or (isinstance(other, float) and not math.isfinite(other)):
+        if not isinstance(other, numbers.Rational | float) or (
+            isinstance(other, float) and not math.isfinite(other)
+        ):
             raise self._refusal(f"{what} {other!r}")
         return Fraction(other)
 

@@ -12,7 +12,7 @@ from .extreme_coins import extreme_generator, patterns
 from .findings import Fault
 from .requests import Request, Source
 
-CALLS = 48
+CALLS = 16
 """Calls that each property is tried with on each instance."""
 
 
@@ -28,7 +28,7 @@ def check_contract(caller: Caller, source: Source, seed: int) -> list[Fault]:
 
 
 def _draw(caller: Caller, source: Source, rng: np.random.Generator, seed: int) -> list[tuple[Any, Any, Any]]:
-    return source.draw(caller.batch and min(caller.batch, 8) or 1, rng, caller.backend.generator(seed))
+    return source.draw((caller.batch and min(caller.batch, 8)) or 1, rng, caller.backend.generator(seed))
 
 
 def _inputs_unchanged(caller: Caller, source: Source, rng: np.random.Generator, seed: int) -> Iterator[str]:
@@ -45,8 +45,8 @@ def _inputs_unchanged(caller: Caller, source: Source, rng: np.random.Generator, 
 
 def _repeatable(caller: Caller, source: Source, rng: np.random.Generator, seed: int) -> Iterator[str]:
     for i in range(CALLS):
-        request = caller.request(_draw(caller, source, rng, seed + i))
-        first, second = (caller(request, caller.backend.generator(seed + i)) for _ in range(2))
+        drawn = _draw(caller, source, rng, seed + i)
+        first, second = (caller(caller.request(drawn), caller.backend.generator(seed + i)) for _ in range(2))
         if not np.array_equal(first, second):
             yield (
                 f"two calls with generators in the same state returned {_shown(first)} and {_shown(second)}; "
@@ -62,7 +62,10 @@ def _batch_rows(caller: Caller, source: Source, rng: np.random.Generator, seed: 
     if caller.batch is None:
         return
     for i in range(CALLS):
-        certain = [_with_certain_target(drawn, rng) for drawn in source.draw(5, rng, caller.backend.generator(seed + i))]
+        certain = [
+            _with_certain_target(drawn, rng)
+            for drawn in source.draw(5, rng, caller.backend.generator(seed + i))
+        ]
         for order in ([0], [0, 1], list(range(5)), rng.permutation(5).tolist()):
             rows = [certain[b] for b in order]
             given = caller.request([(paths, target, draft) for paths, target, draft, _ in rows])
@@ -97,11 +100,11 @@ def _with_certain_target(drawn: tuple[Any, Any, Any], rng: np.random.Generator) 
 
 def _extreme_coins(caller: Caller, source: Source, rng: np.random.Generator, seed: int) -> Iterator[str]:
     for i in range(CALLS // 4):
-        request = caller.request(_draw(caller, source, rng, seed + i))
+        drawn = _draw(caller, source, rng, seed + i)
         for name, pattern in patterns(rng, 8):
             with extreme_generator(caller.backend, pattern) as generator:
                 try:
-                    emitted = caller(request, generator)
+                    emitted = caller(caller.request(drawn), generator)
                 except OutputError as error:
                     yield f"with {name}: {error}"
                     continue

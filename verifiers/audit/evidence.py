@@ -75,7 +75,9 @@ class StringTest:
         for _ in range(40):
             middle = (low + high) / 2
             step = middle if mass + middle <= 1 else -middle
-            shifted = self.expected * np.where(half, (mass + step) / mass, (1 - mass - step) / max(1 - mass, 1e-300))
+            shifted = self.expected * np.where(
+                half, (mass + step) / mass, (1 - mass - step) / max(1 - mass, 1e-300)
+            )
             if self._log_evidence(shifted * samples) >= threshold:
                 high = middle
             else:

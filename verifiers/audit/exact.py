@@ -154,5 +154,3 @@ def _places(instance: Instance, drafted: DraftTree) -> list[int]:
     for above, token in zip(drafted.nodes.parent[1:], drafted.nodes.token[1:], strict=True):
         places.append(int(first_child[places[above]]) + int(token))
     return places
-
-

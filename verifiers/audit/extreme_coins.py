@@ -29,8 +29,8 @@ def extreme_generator(backend: Backend, pattern: Pattern) -> Iterator[Any]:
     """A generator of the library whose uniform numbers follow a pattern.
 
     In numpy these are `random`, `uniform` and `choice` of the generator that is handed over. In torch they are
-    `torch.rand`, `torch.rand_like` and `Tensor.uniform_` without bounds, whichever generator they are given. Other draws, such
-    as exponential or multinomial ones, stay random.
+    `torch.rand`, `torch.rand_like` and `Tensor.uniform_` without bounds, whichever generator they are given. Other
+    draws, such as exponential or multinomial ones, stay random.
     """
     if backend.library == "numpy":
         yield _ExtremeGenerator(pattern)
@@ -60,8 +60,14 @@ class _ExtremeGenerator(np.random.Generator):
             size = np.broadcast_shapes(np.shape(low), np.shape(high))
         return low + (np.asarray(high) - low) * self.random(size)
 
-    def choice(  # type: ignore[override]
-        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
     ) -> Any:
         items = np.arange(a) if np.ndim(a) == 0 else np.asarray(a)
         weights = np.ones(len(items)) if p is None else np.asarray(p, dtype=float)

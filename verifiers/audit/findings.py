@@ -138,7 +138,9 @@ class SamplerAudit:
         lines = [
             f"{self.sampler}: {verdict} after {self.samples} requests (false alarms: at most {self.false_alarm:g})"
         ]
-        lines += [f"  fault, {fault.property}, on {fault.instance!r}: {fault.message}" for fault in self.faults]
+        lines += [
+            f"  fault, {fault.property}, on {fault.instance!r}: {fault.message}" for fault in self.faults
+        ]
         for trial in self.trials:
             lines += _trial_lines(trial)
         return "\n".join(lines)

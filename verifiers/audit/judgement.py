@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, accepted_tokens, violated_antichains
+from nodebudget.lp.antichains import hit_probability
 from nodebudget.lp.rationals import Array, exact_array, to_fmpq, to_fraction
 from nodebudget.lp.trees import format_context
 
@@ -76,8 +77,9 @@ def judge(
     tree = instance.tree
     budgets = _budgets(instance, joint)
     value = Fraction(accepted_tokens(budgets))
-    above = violated_antichains(tree, budgets, instance.joint_draft, paths, tolerance=rounding)
-    for found in above[:1]:
+    above = violated_antichains(tree, budgets, instance.joint_draft, paths)
+    beyond = [a for a in above if a.budget - hit_probability(a.draft_mass, paths) > rounding]
+    for found in beyond[:1]:
         names = ", ".join(repr(format_context(tree.path(node))) for node in found.nodes)
         faults.append(
             f"the budgets of {names} sum to {found.budget}, above the chance that a drafted path passes"

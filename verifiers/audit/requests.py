@@ -49,7 +49,9 @@ class Backend:
             import torch
 
             if torch.device(self.device).type == "cuda" and not torch.cuda.is_available():
-                raise ValueError(f"device: got {self.device!r}, and torch sees no CUDA device; expected 'cpu'")
+                raise ValueError(
+                    f"device: got {self.device!r}, and torch sees no CUDA device; expected 'cpu'"
+                )
 
     def generator(self, seed: int) -> Any:
         """A random generator of the library, on the device."""

@@ -12,7 +12,7 @@ from nodebudget.lp import Instance, solve_multi_path
 from nodebudget.lp.trees import format_context
 
 from ..default_instances import TrialInstance, default_instances
-from .calls import PAD, Caller, OutputError, Sampler
+from .calls import PAD, Caller, OutputError, Sampler, sampler_name
 from .contract import check_contract
 from .evidence import MeanTest, StringTest
 from .findings import LOSSLESS, Fault, SamplerAudit, TrialFindings, law_text
@@ -78,6 +78,8 @@ def audit_sampler(
         raise ValueError(f"samples: got {samples}; expected at least {FIRST_LOOK}")
     if not 0 < false_alarm < 1:
         raise ValueError(f"false_alarm: got {false_alarm}; expected a probability strictly between 0 and 1")
+    if seed < 0:
+        raise ValueError(f"seed: got {seed}; expected a nonnegative integer")
     caller = Caller(sampler, Backend(library, dtype, device), batch)
     trials = default_instances() if instances is None else tuple(instances)
     if not trials:
@@ -94,7 +96,7 @@ def audit_sampler(
             faults += run.advance(min(look, samples))
         look *= 2
     return SamplerAudit(
-        name or getattr(sampler, "__name__", type(sampler).__name__),
+        sampler_name(sampler, name),
         false_alarm,
         tuple(run.findings() for run in runs if run.samples),
         tuple(faults),
@@ -108,7 +110,9 @@ class _Run:
         self._caller, self._source, self._threshold, self._seed = caller, source, threshold, seed
         self._strings = StringTest(source.expected, source.vocab)
         self._lengths = MeanTest(source.depth)
-        self._rng = np.random.default_rng([seed, 0])
+        self._rng = np.random.default_rng(
+            [seed, 2]
+        )  # another stream than the sampler's, which is that of `seed`
         self._generator = caller.backend.generator(seed)
         trial = source.trial
         self._optimum = None if source.drafter else _optimum(trial.instance, trial.paths)

@@ -10,12 +10,12 @@ import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, solve_multi_path
 from nodebudget.lp.antichains import check_paths
-from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_tuples
+from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes
 from nodebudget.lp.rationals import exact_array, to_fmpq
 from nodebudget.lp.trees import format_context
 from tqdm import tqdm
 
-from .calls import PAD, OutputError, read_emitted
+from .calls import PAD, OutputError, read_emitted, sampler_name
 from .coins import Coin, NotAThresholdRuleError, boxes
 from .exact import TUPLE_LIMIT
 from .judgement import ExactAudit, judge
@@ -59,7 +59,9 @@ def audit_threshold_sampler(
     """
     check_paths(paths)
     if coins < 0:
-        raise ValueError(f"coins: got {coins}; expected how many uniform numbers the sampler takes, at least 0")
+        raise ValueError(
+            f"coins: got {coins}; expected how many uniform numbers the sampler takes, at least 0"
+        )
     if rows not in ROWS:
         raise ValueError(f"rows: got {rows!r}; expected one of {', '.join(ROWS)}")
     instance = instance.to_exact()
@@ -90,7 +92,7 @@ def audit_threshold_sampler(
                 )
     joint = exact_array(total.ravel()).reshape(total.shape)
     rounding = Fraction(0) if rows == "exact" else FLOAT_ROUNDING
-    label = name or getattr(sampler, "__name__", type(sampler).__name__)
+    label = sampler_name(sampler, name)
     return judge(label, instance, paths, joint, faults, Fraction(best.value), rounding)
 
 
@@ -99,7 +101,7 @@ def _outputs(
 ) -> list[tuple[Fraction, tuple[int, ...]]]:
     """What the sampler emits for drafted paths, each output with its probability."""
     tree = instance.tree
-    nodes = [[tree.find(tree.path(leaf)[:i]) for i in range(tree.depth + 1)] for leaf in leaves]
+    nodes = [prefixes(instance, (leaf,)) for leaf in leaves]
     paths = np.array([tree.path(leaf) for leaf in leaves])
     target = np.array([[instance.target_law(z) for z in path] for path in nodes])
     draft = np.array([[instance.draft_law(z) for z in path[:-1]] for path in nodes])

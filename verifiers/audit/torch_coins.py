@@ -12,7 +12,7 @@ from .coins import Coin, NotAThresholdRuleError
 
 
 class TorchCoins:
-    """Coins in the shape of a tensor; indexing, reshaping and comparing with tensors give what torch would."""
+    """Coins in the shape of a tensor; indexing, reshaping, scaling and comparing work as in torch."""
 
     def __init__(self, coins: np.ndarray[Any, Any]) -> None:
         self._coins = coins
@@ -46,6 +46,23 @@ class TorchCoins:
         return _compared(self._coins, other, lambda coin, number: coin > number)
 
     __le__, __ge__ = __lt__, __gt__
+
+    def __add__(self, number: Any) -> Any:
+        return _wrapped(self._coins + number)
+
+    def __sub__(self, number: Any) -> Any:
+        return _wrapped(self._coins - number)
+
+    def __rsub__(self, number: Any) -> Any:
+        return _wrapped(number - self._coins)
+
+    def __mul__(self, number: Any) -> Any:
+        return _wrapped(self._coins * number)
+
+    def __truediv__(self, number: Any) -> Any:
+        return _wrapped(self._coins / number)
+
+    __radd__, __rmul__ = __add__, __mul__
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
