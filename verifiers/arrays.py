@@ -63,6 +63,10 @@ class Arrays:
             return fmpq_array(to_fraction(value) for value in values)
         return self._send(np.asarray(values, dtype=np.float64), self.dtype)
 
+    def double(self, values: Any) -> Array:
+        """Host floats in double precision, sent to the device without waiting for it."""
+        return self._send(np.asarray(values, dtype=np.float64), self.xp.float64)
+
     def index(self, values: Any) -> Array:
         """Host integers as an index array, sent to the device without waiting for it."""
         return self._send(np.asarray(values, dtype=np.int64), self.xp.int64)

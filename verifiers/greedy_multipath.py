@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodebudget.lp.node_rules import rank_by_ratio
 from nodebudget.lp.power_sums import power_sum
 
 from .arrays import Array, Arrays
@@ -86,22 +87,10 @@ def pick_path(tree: DraftTree) -> tuple[Array, Array]:
 def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
     """(g, V) index array: for rows (g, V), the tokens by target / draft, the highest first, ties by token id.
 
-    A token without draft mass is never drafted; it comes last. In floats the ratio's square root is compared,
-    which neither overflows nor underflows, and neighbours that differ by no more than rounding are ties:
-    ratios that are equal as rationals come out of float arithmetic equal but for the last bits, which must
-    not order them. Any strict order that is fixed for a node keeps the law lossless.
+    See `rank_by_ratio`. Any strict order that is fixed for a node keeps the law lossless.
     """
-    arrays, xp = tree.arrays, tree.arrays.xp
-    if not tree.exact:
-        target, draft = xp.sqrt(target), xp.sqrt(draft)
-    key = arrays.divide(target, draft)
-    order = xp.argsort(-key, axis=1, stable=True)
-    by_key = xp.take_along_axis(key, order, axis=1)
-    lower = by_key[:, 1:] < by_key[:, :-1] * (1 - tree.rounding)
-    group = xp.cumsum(xp.astype(lower, xp.int64), 1)
-    first = xp.zeros_like(order[:, :1])
-    group_of_token = xp.take_along_axis(xp.concat([first, group], axis=1), xp.argsort(order, axis=1), axis=1)
-    return xp.argsort(group_of_token, axis=1, stable=True)
+    xp = tree.arrays.xp
+    return xp.argsort(rank_by_ratio(target, draft, tree.rounding), axis=1)
 
 
 def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> Array:

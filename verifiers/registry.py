@@ -12,6 +12,7 @@ from typing import Any
 from . import (
     block_verification,
     greedy_multipath,
+    mixed_multipath,
     nss,
     specinfer,
     spectr,
@@ -64,9 +65,16 @@ VERIFIERS: dict[str, Verifier] = {
         Verifier("specinfer", specinfer.law, True, "arXiv:2305.09781; statement 10.1"),
         Verifier("spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1"),
         Verifier("traversal", traversal.law, True, "arXiv:2505.12398; statement 10.1"),
+        Verifier(
+            "mixed",
+            mixed_multipath.law,
+            True,
+            "this project, on block verification (arXiv:2403.10444); statements 12.1 to 12.4",
+            ordered=False,
+        ),
     )
 }
-"""The published verifiers."""
+"""The published verifiers, and `mixed`, our own."""
 
 
 def get_verifier(name: str) -> Verifier:

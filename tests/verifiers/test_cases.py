@@ -33,7 +33,8 @@ def listed() -> list[tuple[str, int, str, str | float]]:
 
 
 def test_every_verifier_is_in_the_cases() -> None:
-    assert {name for _, _, name, _ in listed()} == set(VERIFIERS)
+    # The files know the published verifiers only; see test_mixed for the other one.
+    assert {name for _, _, name, _ in listed()} == set(VERIFIERS) - {"mixed"}
     assert {paths for _, paths, _, _ in listed()} >= {1, 2, 3, 4}
 
 

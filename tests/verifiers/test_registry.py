@@ -12,7 +12,7 @@ from nodebudget.verifiers import VERIFIERS, Verifier, get_verifier, load_verifie
 
 
 def test_names() -> None:
-    assert list(VERIFIERS) == ["token", "bv", "gbv", "nss", "specinfer", "spectr", "traversal"]
+    assert list(VERIFIERS) == ["token", "bv", "gbv", "nss", "specinfer", "spectr", "traversal", "mixed"]
     for name, verifier in VERIFIERS.items():
         assert get_verifier(name) is verifier
         assert verifier.name == name

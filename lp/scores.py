@@ -1,0 +1,114 @@
+"""Selection by scores: tokens in classes, paths compared by what lies below where their tokens tie (section 12).
+
+Every drafted path has a score in [0, 1] at each node that it passes. At a leaf it is a uniform random number.
+At a node above, an ordering puts the tokens into classes, and the classes, from the lowest to the highest, take
+up intervals of [0, 1] as long as their draft mass: the score at z of a path with next token y is c + B u, u its
+score at zy, B the mass of the class of y, c that of the lower classes. So scores are uniform under the draft at
+every node, the token within its class is independent of the score, and the largest score of K paths has the
+distribution function t^K, whatever the laws and the orderings. The path with the largest score at the root is
+selected.
+
+What is known at z of the selected path, without looking at the drafted ones, is the score state:
+G_z(t) = Pr[the selected path passes z with a score of at most t] = sum over n of g_z[n] t^n, g_z[n] >= 0, and
+
+    G_zy(t) = q(y|z) (G_z(c + B t) - G_z(c)) / B          nu(zy) = G_zy(1).
+
+One of R families of orderings is drawn beforehand, so that the state of a node is a table, families by powers.
+Rows are batches of nodes, of rationals, numpy floats, or torch tensors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_compat
+
+Array = Any
+"""A numpy array (float, or object holding rationals) or a torch tensor."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnPath:
+    """What a node rule is given for g nodes: numbers that the path to the node determines, nothing else.
+
+    A cell is a token; in a large vocabulary the last cell is all tokens of little mass together.
+
+    Attributes:
+        target, draft: (g, C), the next-token laws by cells.
+        weight: (g,), w = D(z) / nu(z) in [0, 1], nu(z) = Pr[the selected path passes z].
+        state: (g, R, K), the score state given that the selected path passes z; entry [r, n - 1] belongs to
+            family r and t^n, and each node's entries sum to one.
+        remaining: the number of draft tokens from here to the leaves, at least 1.
+        rounding: how far, relatively, ratios that should be equal may be apart; 0 where exact.
+    """
+
+    target: Array
+    draft: Array
+    weight: Array
+    state: Array
+    remaining: int
+    rounding: float
+
+
+def classes(draft: Array, ranks: Array) -> tuple[Array, Array]:
+    """Draft mass of the lower classes and of the own class, for each cell.
+
+    Args:
+        draft: (g, C), masses of the cells.
+        ranks: (g, ..., C) integers; 0 is the highest class, equal ranks share a class.
+
+    Returns:
+        two arrays of the shape of `ranks`.
+    """
+    xp = array_api_compat.array_namespace(draft)
+    mass = draft.reshape((draft.shape[0], *[1] * (ranks.ndim - 1), draft.shape[1]))
+    none = draft[:1, :1].reshape([1] * (ranks.ndim + 1)) * 0
+    other, own = ranks[..., None, :], ranks[..., :, None]
+    below = xp.sum(xp.where(other > own, mass, none), axis=-1)
+    return below, xp.sum(xp.where(other == own, mass, none), axis=-1)
+
+
+def lift(state: Array, below: Array, mass: Array) -> Array:
+    """(G(c + B) - G(c)) / B: by which factor the selection raises the draft's probability of a token.
+
+    Args:
+        state: (g, K), score states of one family; below, mass: (g, ..., C), c and B of each cell.
+
+    The divided difference of G is formed by Horner's scheme; nothing cancels.
+    """
+    upto = below + mass
+    value, slope = below * 0, below * 0
+    for n in range(state.shape[1] - 1, -1, -1):
+        slope = slope * upto + value
+        value = value * below + state[:, n].reshape([-1] + [1] * (below.ndim - 1))
+    # One more step for the factor t of G(t) = t (g_1 + g_2 t + ...).
+    return slope * upto + value
+
+
+def lifts(state: Array, below: Array, mass: Array) -> Array:
+    """(g, C): the factor nu(y|z) / q(y|z) over all families; state (g, R, K), below and mass (g, R, C)."""
+    total = lift(state[:, 0], below[:, 0], mass[:, 0])
+    for r in range(1, state.shape[1]):
+        total = total + lift(state[:, r], below[:, r], mass[:, r])
+    return total
+
+
+def next_state(state: Array, draft: Array, below: Array, mass: Array) -> Array:
+    """(m, R, K): the score states of m children, times nu(y|z), from the states of their parents.
+
+    Args:
+        state: (m, R, K), the parents' states.
+        draft: (m,), the draft's probabilities of the children's tokens.
+        below, mass: (m, R), c and B of the tokens' classes.
+    """
+    xp = array_api_compat.array_namespace(draft)
+    constant, linear = below[:, :, None], mass[:, :, None]
+    value, slope = below * 0, state * 0
+    zero = constant * 0
+    for n in range(state.shape[2], -1, -1):
+        slope = slope * constant + linear * xp.concat([zero, slope[:, :, :-1]], axis=2)
+        slope = xp.concat([slope[:, :, :1] + value[:, :, None], slope[:, :, 1:]], axis=2)
+        if n:
+            value = value * below + state[:, :, n - 1]
+    return draft[:, None, None] * slope

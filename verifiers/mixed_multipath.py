@@ -1,0 +1,143 @@
+"""Mixed multi-path block verification: pick a path by scores, verify it as a block."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from nodebudget.lp.mixed_selection import MIXED, NodeChoice, Selection, choose, choose_exactly, root_state
+from nodebudget.lp.scores import OnPath
+
+from .arrays import Array
+from .extended import Extended, join
+from .laws import AcceptanceLaw
+from .nodes import Ints
+from .paths import DraftTree
+from .score_contest import win_chances
+
+
+def law(tree: DraftTree, selection: Selection = MIXED) -> AcceptanceLaw:
+    """Pick the path with the largest score and verify it as a block under the law that the picked path has.
+
+    At each node an ordering puts the tokens into classes; where drafted paths have different classes the
+    highest goes on, and where they tie they are compared by what lies below, down to a uniform random number
+    at the leaves. Orderings are chosen by a rule from numbers on the path to the node, in R families of which
+    one is drawn; they never depend on what was drafted. The law of the picked path follows from the score
+    state (`nodebudget.lp.scores`), and its conditionals, the skewed draft, take the draft's place in block
+    verification. The law of (Z, Y) given the drafted paths is averaged over scores and families.
+
+    Lossless for every K and every rule. One class everywhere has the value of block verification, a class for
+    each token by target / draft is greedy multi-path block verification.
+
+    Args:
+        tree: the drafted paths.
+        selection: the node rule with its families of orderings.
+
+    Reference: this project; statements 12.1 to 12.4.
+    """
+    arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
+    target, draft = tree.working_rows()
+    contest = _Contest(tree)
+    weight = Extended(arrays, arrays.ones(1))
+    state = root_state(draft, nodes.paths)
+    weights, residuals = [weight], []
+    for d in range(nodes.depth):
+        start, stop = int(nodes.level_start[d]), int(nodes.level_start[d + 1])
+        below = slice(stop, int(nodes.level_start[d + 2]))
+        places, tokens = nodes.parent[below] - start, nodes.token[below]
+        index, drawn = arrays.index(places), arrays.index(tokens)
+        here = OnPath(
+            target[start:stop], draft[start:stop], weight.value(), state, nodes.depth - d, tree.rounding
+        )
+        choice = _choice(tree, selection, here, root=d == 0)
+        # max(0, w p - nu) up to the factor w: the difference keeps its relative accuracy when w is tiny.
+        residuals.append(arrays.positive(here.target - choice.rows * weight.inverse()[:, None]))
+        contest.descend(choice, places, index, drawn)
+        state = choice.next_states(index, drawn)
+        passing = xp.sum(xp.sum(state, axis=2), axis=1)
+        state = arrays.divide(state, passing[:, None, None])
+        wanted = arrays.pick(arrays.take(here.target, index), drawn)
+        weight = weight.take(index).times(wanted).over(passing).capped()
+        weights.append(weight)
+    everything = xp.concat([*residuals, target[nodes.inner :]])
+    stop = _stops(tree, contest.chances(), join(weights[:-1]), weights[-1], everything)
+
+    def rows(index: Array) -> Array:
+        return arrays.normalise(arrays.take(everything, index), arrays.take(target, index))
+
+    return AcceptanceLaw(tree, stop, rows)
+
+
+def with_rule(selection: Selection) -> partial[AcceptanceLaw]:
+    """The law function of another selection, for `Verifier(name, mixed_multipath.with_rule(selection), ...)`."""
+    return partial(law, selection=selection)
+
+
+def _choice(tree: DraftTree, selection: Selection, here: OnPath, *, root: bool) -> NodeChoice:
+    if not tree.exact:
+        return choose(selection, here, root=root)
+    return NodeChoice.joined(choose_exactly(selection, here, root=root))
+
+
+class _Contest:
+    """The drafted paths' scores, level by level, for every family of orderings."""
+
+    def __init__(self, tree: DraftTree) -> None:
+        self.tree = tree
+        self.probability: Array = None
+        self.low: Array = None
+
+    def descend(self, choice: NodeChoice, places: Ints, index: Array, tokens: Array) -> None:
+        """Go on from the nodes of a level to their children.
+
+        Args:
+            choice: what the selection does at the nodes.
+            places, index: (m,), the children's parents, by their place in the level; on the host, on the device.
+            tokens: (m,), the children's tokens.
+        """
+        arrays, xp = self.tree.arrays, self.tree.arrays.xp
+        if self.low is None:
+            self.probability = xp.sum(choice.state, axis=2)[0]
+            self.low, self.length = self.probability[None] * 0, self.probability[None] * 0 + arrays.one
+            self.standing = self.low == 0
+            self.alone = self.standing
+        rank, low, length = (
+            choice.along(table, index, tokens) for table in (choice.ranks, choice.below, choice.mass)
+        )
+        standing, alone = arrays.take(self.standing, index), arrays.take(self.alone, index)
+        siblings = arrays.index(places[:, None] == places[None, :])[:, :, None] > 0
+        lowest = choice.draft.shape[1] ** 2
+        top = xp.min(xp.where(siblings, rank[None], lowest), axis=1)
+        winning = rank == top
+        rivals = xp.sum(xp.where(siblings & winning[None], 1, 0), axis=1)
+        # Scores matter only from where paths tie first: above, all that stand are moved alike.
+        above_low, above_length = arrays.take(self.low, index), arrays.take(self.length, index)
+        self.low = xp.where(alone, above_low, above_low + above_length * low)
+        self.length = xp.where(alone, above_length, above_length * length)
+        self.standing, self.alone = standing & winning, alone & (rivals == 1)
+
+    def chances(self) -> Array:
+        """(number of leaves,): the chance that each leaf is the picked path's."""
+        arrays, xp, nodes = self.tree.arrays, self.tree.arrays.xp, self.tree.nodes
+        wins = win_chances(
+            arrays, *(xp.permute_dims(part, (1, 0)) for part in (self.low, self.length, self.standing)),
+            nodes.counts[nodes.inner :],
+        )  # fmt: skip
+        return xp.sum(self.probability[:, None] * wins, axis=0)
+
+
+def _stops(tree: DraftTree, chances: Array, inner: Extended, leaves: Extended, residuals: Array) -> Array:
+    """(n,): Pr[Z = node], block verification along each path averaged over the pick."""
+    arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
+    excess = inner.times(arrays.sum(residuals[: nodes.inner])).value()
+    lack = 1 - inner.value()
+    # How often the coins of the nodes below the root fail: never where S + 1 - w = 0.
+    miss = xp.concat([arrays.zeros(1), arrays.divide(lack, excess + lack)[1:], 1 - leaves.value()])
+    reached = [chances]
+    for d in range(nodes.depth - 1, -1, -1):
+        start, stop = (int(nodes.level_start[d + i]) for i in range(2))
+        below = slice(stop, int(nodes.level_start[d + 2]))
+        places = nodes.parent[below] - start
+        child = arrays.index(places[None, :] == np.arange(stop - start)[:, None]) > 0
+        reached.insert(0, arrays.sum(xp.where(child, (miss[below] * reached[0])[None, :], arrays.zero)))
+    return (1 - miss) * xp.concat(reached)
