@@ -28,6 +28,7 @@ from .exact_simplex import ExactOptimum, NotCertified, exact_optimum
 from .families import FAMILIES, random_instance
 from .instance_json import instance_from_json, instance_to_json, load_instance, save_instance
 from .instances import Instance
+from .mixed_selection import Selection, skewed_draft
 from .multi_path import enumerated_program, starting_program
 from .optimum import Optimum, solve_multi_path, solve_single_path
 from .programs import LinearProgram, Row
@@ -56,6 +57,7 @@ __all__ = [
     "Optimum",
     "PrefixTree",
     "Row",
+    "Selection",
     "Solution",
     "SolverFailure",
     "Status",
@@ -87,6 +89,7 @@ __all__ = [
     "save_instance",
     "selection_from_transport",
     "single_path_program",
+    "skewed_draft",
     "solve",
     "solve_multi_path",
     "solve_single_path",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -13,15 +14,15 @@ from .antichains import check_paths
 from .exact_mixture import exact_mixture
 from .instances import Instance
 from .node_rules import MixedRule, NodeRule, depth_one_mixture
-from .rationals import Array, fast, fmpq_array, settled
+from .rationals import Array, fast, fmpq_array, settled, to_fmpq
 from .scores import OnPath, classes, lifts, next_state
 from .selection import RATIO_TIE
 
 CELLS = 64
 """Most tokens that are ordered one by one; the others, of the least mass, share a cell."""
 
-FAMILIES = 16
-"""Families of orderings, equally likely."""
+GRADED = (1 / 8,) * 4 + (1 / 16,) * 4 + (1 / 32,) * 4 + (1 / 64,) * 8
+"""Probabilities of twenty families: a few large ones that do most of the work, small ones that even it out."""
 
 DEPTH_ONE_STEPS = 64
 """Frank-Wolfe steps for a node whose children are leaves, at the root."""
@@ -33,29 +34,32 @@ class Selection:
 
     Attributes:
         rule: the node rule.
-        families: number R of families of orderings.
-        depth_one_steps: at depth one the probabilities of the orderings are free, and as many Frank-Wolfe
-            steps find them; 0 leaves it to the rule.
+        families: the probabilities of the R families of orderings, one of which is drawn beforehand.
+        depth_one_steps: at depth one the probabilities of the orderings are found by as many Frank-Wolfe
+            steps instead (`depth_one_mixture`); 0 leaves it to the rule.
     """
 
     rule: NodeRule
-    families: int = 1
+    families: tuple[float, ...] = (1.0,)
     depth_one_steps: int = 0
 
     def __post_init__(self) -> None:
-        if self.families < 1 or self.depth_one_steps < 0:
+        if not all(share > 0 for share in self.families) or sum(map(Fraction, self.families)) != 1:
             raise ValueError(
-                f"families: got {self.families}, depth_one_steps: got {self.depth_one_steps}; expected at "
-                "least 1 family and at least 0 steps"
+                f"families: got {self.families}; expected positive probabilities that sum to one"
             )
+        if self.depth_one_steps < 0:
+            raise ValueError(f"depth_one_steps: got {self.depth_one_steps}; expected at least 0")
 
     def weights(self, data: OnPath) -> tuple[Any, Any]:
         """(R,) probabilities of the families and (1, R, C) their orderings, at the root with its one state."""
         xp = array_api_compat.array_namespace(data.draft)
         if data.remaining == 1 and self.depth_one_steps:
             return depth_one_mixture(data, self.depth_one_steps)
-        equal = xp.concat([data.state[0, :1, -1] / self.families] * self.families)
-        return equal, self.ranks(replace(data, state=_by_family(data.state, equal)))
+        one = data.state[0, :1, -1]
+        exact = data.draft.dtype == object
+        shares = xp.concat([one * (to_fmpq(Fraction(share)) if exact else share) for share in self.families])
+        return shares, self.ranks(replace(data, state=_by_family(data.state, shares)))
 
     def ranks(self, data: OnPath) -> Any:
         """(g, R, C): what the rule says, checked for its shape and repeated for every family."""
@@ -70,7 +74,7 @@ class Selection:
         return xp.broadcast_to(found, (nodes, families, cells))
 
 
-MIXED = Selection(MixedRule(), FAMILIES, DEPTH_ONE_STEPS)
+MIXED = Selection(MixedRule(), GRADED, DEPTH_ONE_STEPS)
 """The default of mixed-ordering multi-path block verification."""
 
 

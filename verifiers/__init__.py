@@ -5,7 +5,7 @@ from __future__ import annotations
 from .laws import AcceptanceLaw
 from .nodes import PathNodes
 from .paths import DraftTree
-from .registry import VERIFIERS, Verifier, get_verifier, load_verifier
+from .registry import VERIFIERS, Verifier, get_verifier, load_verifier, mixed_verifier
 from .sampling import sample
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "Verifier",
     "get_verifier",
     "load_verifier",
+    "mixed_verifier",
     "sample",
 ]

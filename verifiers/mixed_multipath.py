@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from nodebudget.lp.mixed_selection import MIXED, NodeChoice, Selection, choose, choose_exactly, root_state
 from nodebudget.lp.scores import OnPath
@@ -35,6 +33,31 @@ def law(tree: DraftTree, selection: Selection = MIXED) -> AcceptanceLaw:
 
     Reference: this project; statements 12.1 to 12.4.
     """
+    nodes, target = tree.nodes, tree.working_rows()[0]
+    arrays, xp = tree.arrays, tree.arrays.xp
+    contest, inner, leaves, residuals = _walk(tree, selection)
+    everything = xp.concat([residuals, target[nodes.inner :]])
+    stop = _stops(tree, contest.chances(), inner, leaves, residuals)
+
+    def rows(index: Array) -> Array:
+        return arrays.normalise(arrays.take(everything, index), arrays.take(target, index))
+
+    return AcceptanceLaw(tree, stop, rows)
+
+
+def scores(tree: DraftTree, selection: Selection = MIXED) -> tuple[Array, Array, Array]:
+    """Between which scores the paths to each leaf of an exact tree lie, for exact audits of the selection.
+
+    Returns:
+        (R,), the probabilities of the families of orderings.
+        (number of leaves, R) twice: scores are uniform in [low, low + length].
+    """
+    contest = _walk(tree, selection)[0]
+    return contest.probability, contest.low, contest.length
+
+
+def _walk(tree: DraftTree, selection: Selection) -> tuple[_Contest, Extended, Extended, Array]:
+    """Down the drafted tree: the contest of scores, the weights w of inner nodes and of leaves, the residuals."""
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     target, draft = tree.working_rows()
     contest = _Contest(tree)
@@ -59,18 +82,7 @@ def law(tree: DraftTree, selection: Selection = MIXED) -> AcceptanceLaw:
         wanted = arrays.pick(arrays.take(here.target, index), drawn)
         weight = weight.take(index).times(wanted).over(passing).capped()
         weights.append(weight)
-    everything = xp.concat([*residuals, target[nodes.inner :]])
-    stop = _stops(tree, contest.chances(), join(weights[:-1]), weights[-1], everything)
-
-    def rows(index: Array) -> Array:
-        return arrays.normalise(arrays.take(everything, index), arrays.take(target, index))
-
-    return AcceptanceLaw(tree, stop, rows)
-
-
-def with_rule(selection: Selection) -> partial[AcceptanceLaw]:
-    """The law function of another selection, for `Verifier(name, mixed_multipath.with_rule(selection), ...)`."""
-    return partial(law, selection=selection)
+    return contest, join(weights[:-1]), weights[-1], xp.concat(residuals)
 
 
 def _choice(tree: DraftTree, selection: Selection, here: OnPath, *, root: bool) -> NodeChoice:
@@ -100,7 +112,8 @@ class _Contest:
             self.probability = xp.sum(choice.state, axis=2)[0]
             self.low, self.length = self.probability[None] * 0, self.probability[None] * 0 + arrays.one
             self.standing = self.low == 0
-            self.alone = self.standing
+            # In rationals scores are told apart however near they are.
+            self.alone = self.standing & (not arrays.exact)
         rank, low, length = (
             choice.along(table, index, tokens) for table in (choice.ranks, choice.below, choice.mass)
         )

@@ -7,7 +7,10 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+from nodebudget.lp.mixed_selection import Selection
 
 from . import (
     block_verification,
@@ -38,6 +41,8 @@ class Verifier:
             audit then goes through multisets of paths instead of tuples.
         pick_path: for one that picks a path by a fixed ranking of all paths and looks at no other, the function
             that picks, as `greedy_multipath.pick_path`; an exact audit can then take any number of paths.
+        scores: for one that picks the path with the largest of independent random scores, the function that says
+            how they are distributed, as `mixed_multipath.scores`; an exact audit can then take any number of paths.
     """
 
     name: str
@@ -46,6 +51,7 @@ class Verifier:
     reference: str
     ordered: bool = True
     pick_path: Callable[[DraftTree], tuple[Any, Any]] | None = None
+    scores: Callable[[DraftTree], tuple[Any, Any, Any]] | None = None
 
 
 VERIFIERS: dict[str, Verifier] = {
@@ -71,6 +77,7 @@ VERIFIERS: dict[str, Verifier] = {
             True,
             "this project, on block verification (arXiv:2403.10444); statements 12.1 to 12.4",
             ordered=False,
+            scores=mixed_multipath.scores,
         ),
     )
 }
@@ -92,6 +99,25 @@ def get_verifier(name: str) -> Verifier:
             f"verifier: got {name!r}; expected one of {', '.join(VERIFIERS)}, or module:function for your own"
         )
     return VERIFIERS[name]
+
+
+def mixed_verifier(selection: Selection, name: str = "mixed") -> Verifier:
+    """Mixed multi-path block verification with another selection: a node rule and its families of orderings.
+
+    A node rule is any function of on-path numbers; lossless whatever it says (statement 12.1).
+
+    >>> from nodebudget.lp.node_rules import ratio_ranking
+    >>> mixed_verifier(Selection(ratio_ranking), "gbv by scores").name
+    'gbv by scores'
+    """
+    return Verifier(
+        name,
+        partial(mixed_multipath.law, selection=selection),
+        True,
+        VERIFIERS["mixed"].reference,
+        ordered=False,
+        scores=partial(mixed_multipath.scores, selection=selection),
+    )
 
 
 def load_verifier(spec: str) -> Verifier:

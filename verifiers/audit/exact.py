@@ -27,9 +27,13 @@ TUPLE_LIMIT = 250_000
 RANKING_FROM = 20_000
 """Tuples from which a verifier that picks a path is audited by its ranking instead."""
 
+SCORES_FROM = 5_000
+"""Tuples from which a verifier that picks a path by scores is audited by their distribution instead."""
+
 FAULTS_SHOWN = 10
 
 PickPath = Callable[[DraftTree], tuple[Any, Any]]
+Scores = Callable[[DraftTree], tuple[Any, Any, Any]]
 
 
 def audit_exact(
@@ -95,6 +99,9 @@ def _everything_drafted(
     if verifier.pick_path is not None and count > RANKING_FROM:
         ranked = list(picks(verifier.pick_path, instance, paths))
         return ranked, len(ranked)
+    if verifier.scores is not None and count > SCORES_FROM:
+        scored = list(scored_picks(verifier.scores, instance, paths))
+        return scored, len(scored)
     if count > TUPLE_LIMIT:
         raise ValueError(
             f"{paths} paths of this instance can be drafted in {count} ways; an exact audit goes through at most "
@@ -140,6 +147,41 @@ def picks(pick_path: PickPath, instance: Instance, paths: int) -> Iterator[tuple
         upto = below + instance.joint_draft[leaf]
         yield (leaf,) * paths, upto**paths - below**paths
         below = upto
+
+
+def scored_picks(scores: Scores, instance: Instance, paths: int) -> Iterator[tuple[DraftedTuple, Fraction]]:
+    """For a verifier that picks the largest score: each leaf, K times over, with the chance of its pick.
+
+    The scores of a leaf are read off the tree of K paths to it. Where in each family of orderings they are
+    uniform under the draft, the largest of K has the distribution function t^K (statement 12.1).
+
+    Raises ValueError where they are not uniform: what the largest one's path then is, this does not say.
+    """
+    leaves = drafted_leaves(instance)
+    found = []
+    for leaf in leaves:
+        probability, low, length = scores(draft_tree(instance, (leaf,) * paths))
+        found.append((list(low[0]), list(length[0])))
+    families = len(probability)
+    joint = {leaf: to_fmpq(instance.joint_draft[leaf]) for leaf in leaves}
+    for r in range(families):
+        # The density of scores: a step up where a leaf's interval starts, a step down where it ends.
+        steps: dict[fmpq, fmpq] = {}
+        for leaf, (low, length) in zip(leaves, found, strict=True):
+            rise = joint[leaf] / length[r]
+            steps[low[r]] = steps.get(low[r], fmpq(0)) + rise
+            steps[low[r] + length[r]] = steps.get(low[r] + length[r], fmpq(0)) - rise
+        if {end: step for end, step in steps.items() if step} != {fmpq(0): fmpq(1), fmpq(1): fmpq(-1)}:
+            raise ValueError("the scores of the drafted paths are not uniform under the draft")
+    for leaf, (low, length) in zip(leaves, found, strict=True):
+        chance = sum(
+            (
+                probability[r] * ((low[r] + length[r]) ** paths - low[r] ** paths) / length[r]
+                for r in range(families)
+            ),
+            fmpq(0),
+        )
+        yield (leaf,) * paths, to_fraction(joint[leaf] * chance)
 
 
 def _working_joint(law: AcceptanceLaw) -> Array:
