@@ -82,7 +82,9 @@ class MixedRule:
         xp = array_api_compat.array_namespace(data.draft)
         candidates = [fair_orderings(data, None, self.passes)]
         if data.state.shape[2] > 1:
-            candidates += [fair_orderings(data, margin, self.passes) for margin in self.margins]
+            # Surplus is of use below only.
+            margins = self.margins if data.remaining > 1 else self.margins[:1]
+            candidates += [fair_orderings(data, margin, self.passes) for margin in margins]
         candidates += [xp.broadcast_to(rule(data), candidates[0].shape) for rule in (ratio_ranking, neutral)]
         best, value = candidates[0], outlook(data, candidates[0])
         for ranks in candidates[1:]:

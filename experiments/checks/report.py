@@ -37,6 +37,7 @@ def check_report(results: CheckResults) -> dict[str, Any]:
                 "bv": row.block,
                 "optimum": {str(k): v for k, v in row.optimum.items()},
                 "gbv": {str(k): v for k, v in row.greedy.items()},
+                "mixed": {str(k): v for k, v in row.mixed.items()},
                 "share_of_optimum": {str(k): v for k, v in row.shares.items()},
             }
             for row in results.table
@@ -68,10 +69,12 @@ def print_check(results: CheckResults) -> None:
         for failure in (outcome.failures or [])[:FAILURES_SHOWN]:
             console.print(f"FAIL {statement.number}: {failure}", markup=False, soft_wrap=True)
     console.print(f"\nMean accepted tokens over {results.instances} exact instances")
-    columns = [f"{name} {paths}" for paths in PATHS if paths > 1 for name in ("OPT", "GBV")]
+    columns = [f"{name} {paths}" for paths in PATHS if paths > 1 for name in ("OPT", "GBV", "mixed")]
     table = Table("family", "instances", "OPT_1", "BV", *columns, box=None, pad_edge=False)
     for row in results.table:
-        cells = [f"{v[paths]:.4f}" for paths in PATHS if paths > 1 for v in (row.optimum, row.greedy)]
+        cells = [
+            f"{v[paths]:.4f}" for paths in PATHS if paths > 1 for v in (row.optimum, row.greedy, row.mixed)
+        ]
         table.add_row(row.family, str(row.instances), f"{row.optimum[1]:.4f}", f"{row.block:.4f}", *cells)
     console.print(table)
     console.print("\nAccepted tokens as a share of OPT_K, over the instances that were enumerated")

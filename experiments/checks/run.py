@@ -9,13 +9,19 @@ from fractions import Fraction
 from nodebudget.verifiers import VERIFIERS
 from tqdm import tqdm
 
-from . import budgets, programs, selection, verifiers
+from . import budgets, mixed, programs, selection, verifiers
 from .grid import PATHS, Case, Grid, block_value, build_grid, greedy_value
 from .statement import Outcome, Statement
 
 STATEMENTS: tuple[Statement, ...] = tuple(
     sorted(
-        (*budgets.STATEMENTS, *programs.STATEMENTS, *selection.STATEMENTS, *verifiers.STATEMENTS),
+        (
+            *budgets.STATEMENTS,
+            *programs.STATEMENTS,
+            *selection.STATEMENTS,
+            *verifiers.STATEMENTS,
+            *mixed.STATEMENTS,
+        ),
         key=lambda statement: tuple(map(int, statement.number.split("."))),
     )
 )
@@ -31,6 +37,7 @@ class FamilyRow:
         block: BV on one path, from its budgets.
         optimum: K -> OPT_K.
         greedy: K -> GBV, from its skewed draft.
+        mixed: K -> mixed multi-path block verification, from its budgets in floats.
         shares: K -> verifier -> accepted tokens as a share of OPT_K, over the instances that were enumerated.
     """
 
@@ -39,6 +46,7 @@ class FamilyRow:
     block: float
     optimum: dict[int, float]
     greedy: dict[int, float]
+    mixed: dict[int, float]
     shares: dict[int, dict[str, float]]
 
 
@@ -99,6 +107,10 @@ def _table(grid: Grid) -> tuple[FamilyRow, ...]:
                     for paths in PATHS
                 },
                 {paths: mean([greedy_value(case, paths) for case in cases]) for paths in PATHS},
+                {
+                    paths: sum(mixed.mixed_value(case, paths) for case in cases) / len(cases)
+                    for paths in PATHS
+                },
                 _shares(grid, cases),
             )
         )

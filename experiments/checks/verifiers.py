@@ -211,5 +211,5 @@ STATEMENTS = (
     ),
     Statement("7.1", "on one path nothing is lost by looking at on-path laws only", check_on_path_single),
     Statement("7.2", "on two paths something can be", check_on_path_several),
-    Statement("10.1", "all seven verifiers are valid and accept at most OPT_K", check_all_valid),
+    Statement("10.1", "all eight verifiers are valid and accept at most OPT_K", check_all_valid),
 )  # fmt: skip

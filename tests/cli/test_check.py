@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from nodebudget.experiments import cli
-from nodebudget.experiments.checks import budgets, programs, selection, verifiers
+from nodebudget.experiments.checks import budgets, mixed, programs, selection, verifiers
 from nodebudget.experiments.checks import grid as grid_module
 from nodebudget.experiments.checks import run as run_module
 from nodebudget.experiments.checks.grid import Case, Grid, build_grid
@@ -28,6 +28,7 @@ from nodebudget.lp import (
     many_paths_limit,
     random_instance,
     ranked_skewed_draft,
+    skewed_draft,
     solve_multi_path,
     stable_greedy_skewed_draft,
     token_budgets,
@@ -35,12 +36,13 @@ from nodebudget.lp import (
     verifier_program,
 )
 from nodebudget.lp import verifier_lp as verifier_lp_module
+from nodebudget.lp.node_rules import neutral, ratio_ranking
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree
 
 COMMAND = str(Path(sys.executable).parent / "nodebudget")
 NUMBERS = {
     "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "5.1", "5.2", "5.3", "5.4",
-    "6.1", "6.2", "6.3", "6.4", "7.1", "7.2", "8.1",
+    "6.1", "6.2", "6.3", "6.4", "7.1", "7.2", "8.1", "12.1", "12.2", "12.3", "12.4",
 }  # fmt: skip
 
 
@@ -198,6 +200,12 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("8.1", budgets, "violated_antichains", lambda *_: []),
     ("8.1", budgets, "hit_probability", lambda mass, paths: min(1, paths * mass)),
     ("10.1", verifiers, "VERIFIERS", with_verifier("nss", with_first_path_accepted)),
+    ("12.1", mixed, "mixed_verifier", lambda _: replace(VERIFIERS["mixed"], law=with_first_path_accepted)),
+    ("12.1", mixed, "skewed_draft", lambda instance, paths, _: skewed_draft(instance, paths)),
+    ("12.2", mixed, "ratio_ranking", neutral),
+    ("12.2", mixed, "neutral", ratio_ranking),
+    ("12.3", mixed, "depth_one_optimum", lambda instance, k: depth_one_optimum(instance, k) + HAIR),
+    ("12.4", mixed, "mixed_value", lambda case, paths: 2.0 * case.instance.depth),
 ]  # fmt: skip
 
 
