@@ -82,7 +82,7 @@ def audit(
         str,
         typer.Argument(
             metavar="NAME",
-            help="token, bv, gbv, nss, specinfer, spectr, traversal, or your own as module:function.",
+            help="token, bv, gbv, nss, specinfer, spectr, traversal, mixed, or your own as module:function.",
             show_default=False,
         ),
     ],

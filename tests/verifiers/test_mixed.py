@@ -15,7 +15,10 @@ from nodebudget.lp import (
     Instance,
     Selection,
     accepted_tokens,
+    block_budgets,
     depth_one_optimum,
+    greedy_skewed_draft,
+    instance_from_json,
     load_instance,
     random_instance,
     skewed_draft,
@@ -131,6 +134,20 @@ def test_depth_one_is_optimal() -> None:
                 assert accepted_tokens(budgets) == depth_one_optimum(instance, paths), (seed, vocab, paths)
                 floats = skewed_draft(instance.to_float(), paths)[1]
                 assert abs(accepted_tokens(floats) - float(accepted_tokens(budgets))) < 1e-4
+
+
+def test_an_instance_where_it_is_below_greedy_multipath() -> None:
+    instance = random_instance("markov", 3, 2, seed=93, zeros=0.3)
+    value = accepted_tokens(skewed_draft(instance, 2)[1])
+    greedy = accepted_tokens(block_budgets(instance, greedy_skewed_draft(instance, 2)))
+    assert accepted_tokens(block_budgets(instance)) < value < greedy == Fraction(71, 56)
+
+
+def test_close_to_what_on_path_information_allows() -> None:
+    document = json.loads((CASES / "offpath.json").read_text())
+    pair = [instance_from_json(part) for part in document["instances"]]
+    value = sum(float(accepted_tokens(skewed_draft(instance, 2)[1])) for instance in pair)
+    assert 3.005 < value <= document["expected"]["2"]["on_path_optimum"]
 
 
 def test_one_path_is_block_verification() -> None:
