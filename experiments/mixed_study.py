@@ -82,10 +82,12 @@ def compute(
         except SolverFailure as error:
             optimum = float("nan"), str(error)
     greedy = block_budgets(instance, stable_greedy_skewed_draft(instance, paths))
-    budgets = (block_budgets(instance), greedy, skewed_draft(instance, paths)[1])
-    return Row(
-        similarity, concentration, seed, paths, *(float(accepted_tokens(part)) for part in budgets), *optimum
+    bv, gbv, mixed = (
+        float(accepted_tokens(budgets))
+        for budgets in (block_budgets(instance), greedy, skewed_draft(instance, paths)[1])
     )
+    value, status = optimum
+    return Row(similarity, concentration, seed, paths, bv, gbv, mixed, value, status)
 
 
 def grid(seeds: int) -> Iterator[tuple[float, float, int, int]]:
@@ -103,11 +105,18 @@ def load(file: Path) -> list[Row]:
             raise ValueError(f"{file}: got the columns {reader.fieldnames}; expected {names}")
         return [
             Row(
-                float(row["similarity"]), float(row["concentration"]), int(row["seed"]), int(row["paths"]),
-                *(float(row[name]) for name in ("bv", "gbv", "mixed", "optimum")), row["status"],
+                float(row["similarity"]),
+                float(row["concentration"]),
+                int(row["seed"]),
+                int(row["paths"]),
+                float(row["bv"]),
+                float(row["gbv"]),
+                float(row["mixed"]),
+                float(row["optimum"]),
+                row["status"],
             )
             for row in reader
-        ]  # fmt: skip
+        ]
 
 
 def save(rows: Sequence[Row], file: Path) -> None:

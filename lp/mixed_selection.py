@@ -65,7 +65,8 @@ class Selection:
         """(g, R, C): what the rule says, checked for its shape and repeated for every family."""
         found = self.rule(data)
         xp = array_api_compat.array_namespace(data.draft)
-        nodes, families, cells = *data.state.shape[:2], data.draft.shape[1]
+        nodes, families = data.state.shape[:2]
+        cells = data.draft.shape[1]
         if tuple(found.shape) not in {(nodes, families, cells), (nodes, 1, cells)}:
             raise ValueError(
                 f"node rule: got shape {tuple(found.shape)}; expected ({nodes}, {families}, {cells}) or "
@@ -204,12 +205,14 @@ def skewed_draft(instance: Instance, paths: int, selection: Selection = MIXED) -
         nodes, below = tree.level(d), tree.level(d + 1)
         if nodes.stop == nodes.start:
             break
-        laws = [
+        target_rows, draft_rows = (
             fast(np.concatenate([law(z) for z in range(nodes.start, nodes.stop)])).reshape((-1, tree.vocab))
             for law in (instance.target_law, instance.draft_law)
-        ]
+        )
         weight = _ratio(budgets[nodes], nu[nodes])
-        data = OnPath(*laws, weight, state, tree.depth - d, 0 if instance.exact else RATIO_TIE)
+        data = OnPath(
+            target_rows, draft_rows, weight, state, tree.depth - d, 0 if instance.exact else RATIO_TIE
+        )
         places, tokens = tree.parent[below] - nodes.start, tree.token[below]
         if instance.exact:
             choice = NodeChoice.joined(choose_exactly(selection, data, root=d == 0))

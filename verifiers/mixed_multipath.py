@@ -132,10 +132,10 @@ class _Contest:
     def chances(self) -> Array:
         """(number of leaves,): the chance that each leaf is the picked path's."""
         arrays, xp, nodes = self.tree.arrays, self.tree.arrays.xp, self.tree.nodes
-        wins = win_chances(
-            arrays, *(xp.permute_dims(part, (1, 0)) for part in (self.low, self.length, self.standing)),
-            nodes.counts[nodes.inner :],
-        )  # fmt: skip
+        low, length, standing = (
+            xp.permute_dims(part, (1, 0)) for part in (self.low, self.length, self.standing)
+        )
+        wins = win_chances(arrays, low, length, standing, nodes.counts[nodes.inner :])
         return xp.sum(self.probability[:, None] * wins, axis=0)
 
 
