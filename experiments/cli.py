@@ -122,6 +122,12 @@ def audit_sampler(
         int | None,
         typer.Option(metavar="B", help="Requests per call, for a sampler of batches.", show_default=False),
     ] = None,
+    paths: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K", help="Drafted paths; each instance's own when left out.", show_default=False
+        ),
+    ] = None,
     torch: Annotated[bool, typer.Option("--torch", help="Torch tensors instead of numpy arrays.")] = False,
     samples: Annotated[int, typer.Option(metavar="N", help="Most requests per instance.")] = 20_000,
     false_alarm: Annotated[
@@ -140,7 +146,7 @@ def audit_sampler(
 
     with contextlib.redirect_stdout(sys.stderr):  # what a user's function prints is not part of the answer
         found = run_audit_sampler(
-            name, batch=batch, torch=torch, samples=samples, false_alarm=false_alarm, seed=seed
+            name, batch=batch, paths=paths, torch=torch, samples=samples, false_alarm=false_alarm, seed=seed
         )
     if as_json:
         _print_json(found.to_json())

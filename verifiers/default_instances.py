@@ -40,6 +40,11 @@ def default_instances() -> tuple[TrialInstance, ...]:
         TrialInstance("zero probabilities", random_instance("flat", 3, 2, seed=8, zeros=0.3), 2),
         TrialInstance("the same law everywhere", random_instance("iid", 3, 2, seed=4, zeros=0.3), 3),
         TrialInstance("one path, three tokens", random_instance("flat", 3, 3, seed=5), 1),
+        TrialInstance(
+            "zeros at the root",
+            _depth_one([0 * half, 3 * fifth, 2 * fifth, 0 * half], [fifth, 2 * fifth, fifth, fifth]),
+            1,
+        ),
         TrialInstance("equal models", random_instance("identical", 3, 2, seed=3), 2),
     )
 

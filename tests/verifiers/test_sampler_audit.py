@@ -108,6 +108,67 @@ def test_rows_of_a_batch_that_influence_each_other_are_found() -> None:
         assert "batch rows" in {fault.property for fault in found.faults}, str(found)
 
 
+def test_laws_taken_from_another_row_are_found() -> None:
+    def first_row_s_draft(paths: Any, target: Any, draft: Any, generator: Any) -> Any:
+        """At the root every row is judged by the draft's law of row 0."""
+        draft = draft.copy()
+        draft[:, :, 0] = draft[:1, :, 0]
+        with np.errstate(divide="ignore"):
+            return token_batch(paths, target, draft, generator)
+
+    assert not audit_sampler(first_row_s_draft, SMALL, batch=64).lossless
+
+
+def test_lengths_that_depend_on_other_rows_are_found() -> None:
+    def shortest(paths: Any, target: Any, draft: Any, generator: Any) -> Any:
+        """Lossless, but every row is cut to the shortest of the batch."""
+        out = token_batch(paths, target, draft, generator)
+        out[:, (out >= 0).sum(1).min() :] = -1
+        return out
+
+    found = audit_sampler(shortest, SMALL, batch=64, samples=1000)
+    assert {fault.property for fault in found.faults} == {"batch rows"}
+    assert "when the other rows" in found.faults[0].message
+
+
+def test_small_batches_and_rejection_loops_pass() -> None:
+    def buffered(paths: Any, target: Any, draft: Any, generator: Any) -> Any:
+        if len(paths) > 2:
+            raise RuntimeError("the buffer holds two requests")
+        return token_batch(paths, target, draft, generator)
+
+    def looping(paths: Any, target: Any, draft: Any, generator: Any) -> list[int]:
+        """A draw from the target's first law by rejection: never done where all coins are the same."""
+        if not np.isfinite(target).all():
+            raise ValueError("NaN")
+        while True:
+            token = int(generator.random() * target.shape[-1])
+            if generator.random() < target[0, 0, token]:
+                return [token]
+
+    assert audit_sampler(buffered, SMALL, batch=2, samples=500).passed
+    found = audit_sampler(looping, SMALL, samples=500)
+    assert found.passed, str(found)
+
+
+def test_a_generator_function_that_raises_is_a_fault() -> None:
+    def yields(paths: Any, target: Any, draft: Any, generator: Any) -> Any:
+        raise RuntimeError("late")
+        yield 0
+
+    assert "RuntimeError: late" in str(audit_sampler(yields, SMALL, samples=250))
+
+
+def test_a_constant_answer_is_a_matter_of_the_law_and_not_of_the_batch() -> None:
+    def constant(paths: Any, target: Any, draft: Any, generator: Any) -> Any:
+        if not (np.isfinite(target).all() and np.isfinite(draft).all()):
+            raise ValueError("NaN")
+        return np.zeros((len(paths), 1), dtype=int)
+
+    found = audit_sampler(constant, SMALL[:1], batch=8)
+    assert {fault.property for fault in found.faults} == {"joint law"}
+
+
 def test_shared_coins_within_a_batch_are_found() -> None:
     def shared(paths: Any, target: Any, draft: Any, generator: Any) -> Any:
         state = generator.bit_generator.state
@@ -236,7 +297,7 @@ def test_the_report_tells_what_failed_where_and_why() -> None:
 
 def test_the_threshold_shares_the_rate_between_instances_and_properties() -> None:
     found = audit_sampler(TOKEN, SMALL, samples=250, false_alarm=1e-3)
-    assert found.trials[0].log10_threshold == pytest.approx(math.log10(2 * len(SMALL) / 1e-3))
+    assert found.trials[0].log10_threshold == pytest.approx(math.log10(3 * len(SMALL) / 1e-3))
 
 
 def test_flat_chains_as_in_serving_engines() -> None:
@@ -260,8 +321,11 @@ def test_flat_chains_as_in_serving_engines() -> None:
 
     one_path = [TrialInstance(trial.name, trial.instance, 1) for trial in SMALL]
     assert audit_sampler(flat_chain(verify), one_path, batch=16, samples=1000).passed
-    refused = audit_sampler(flat_chain(verify), SMALL, batch=16, samples=1000)
-    assert "expected 1, as a chain has" in refused.faults[0].message
+    for trials, batch in ((SMALL, 16), (one_path, None)):
+        with pytest.raises(ValueError, match=r"expected \(B, 1, L\)"):
+            audit_sampler(flat_chain(verify), trials, batch=batch, samples=250)
+    with pytest.raises(ValueError, match="expected batch=None"):
+        audit_sampler(token_tree(verify), SMALL, batch=4, samples=250)
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
@@ -294,14 +358,35 @@ def test_trees_with_parent_indices(library: str) -> None:
         ({"batch": 0}, "batch: got 0"),
         ({"library": "jax"}, "library: got 'jax'"),
         ({"dtype": "bfloat16"}, "dtype: got 'bfloat16'"),
-        ({"instances": []}, "instances: got none"),
+        ({"instances": []}, r"instances: got \[\]"),
         ({"seed": -1}, "seed: got -1"),
+        ({"seed": 1.5}, "seed: got 1.5"),
+        ({"samples": "many"}, "samples: got 'many'"),
+        ({"batch": 2.0}, "batch: got 2.0"),
+        ({"false_alarm": "a"}, "false_alarm: got 'a'"),
+        ({"library": "torch", "device": "gpu"}, "device: got 'gpu'"),
+        ({"instances": [MOTIVATING.instance]}, "expected one or more TrialInstance"),
+        ({"drafter": lambda instance, paths, rng: None}, "drafter: got None"),
+        (
+            {
+                "drafter": lambda instance, paths, rng: (
+                    np.zeros((2, 2), dtype=int),
+                    np.full((2, 2, 3), np.nan),
+                )
+            },
+            "is no law",
+        ),
         ({"drafter": lambda instance, paths, rng: ([[0]], [[[1.0]]])}, "drafter: got paths of shape"),
     ],
 )
 def test_unusable_arguments_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         audit_sampler(TOKEN, **{"instances": SMALL, "samples": 250, **options})
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(ValueError, match="sampler: got None"):
+        audit_sampler(None, SMALL)  # type: ignore[arg-type]
 
 
 def test_instances_that_cannot_be_tested_are_refused() -> None:

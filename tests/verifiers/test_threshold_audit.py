@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from known_faults import MOTIVATING, block, fresh_draw, single
+from known_faults import MOTIVATING, P, Q, block, depth_one, fresh_draw, single
 from nodebudget.lp import random_instance
 from nodebudget.verifiers import VERIFIERS
 from nodebudget.verifiers.audit import NotAThresholdRuleError, audit_exact, audit_threshold_sampler
@@ -16,6 +17,7 @@ from nodebudget.verifiers.audit.coins import boxes
 from nodebudget.verifiers.default_instances import default_instances
 
 UNLIKE = next(trial for trial in default_instances() if trial.name == "unlike contexts").instance
+DEPTH_ONE = depth_one(P, Q).instance
 
 
 def token_torch(paths: Any, target: Any, draft: Any, coins: Any) -> list[int]:
@@ -88,11 +90,65 @@ def test_other_rules_are_refused_with_the_reason(rule: Any, reason: str) -> None
 def test_rules_with_randomness_of_their_own_are_refused() -> None:
     flips = iter(range(1000))
 
-    def rule(paths: Any, target: Any, draft: Any, coins: Any) -> list[int]:
-        return [0 if next(flips) % 2 == 0 and coins[0] < 0.5 else 1]
+    def counting(paths: Any, target: Any, draft: Any, coins: Any) -> list[int]:
+        return [next(flips) % 2]
 
-    with pytest.raises(NotAThresholdRuleError, match="function of its arguments alone"):
-        audit_threshold_sampler(rule, MOTIVATING.instance, 1, coins=1)
+    def hidden_numpy(paths: Any, target: Any, draft: Any, coins: Any) -> list[int]:
+        return [0 if np.random.random() < 2 else 1]  # noqa: NPY002
+
+    def hidden_torch(paths: Any, target: Any, draft: Any, coins: Any) -> list[int]:
+        return [0 if torch.rand(1) < 2 else 1]
+
+    for rule in (counting, hidden_numpy, hidden_torch):
+        with pytest.raises(NotAThresholdRuleError, match="function of its arguments alone"):
+            audit_threshold_sampler(rule, MOTIVATING.instance, 1, coins=1)
+
+
+def test_copies_of_coins_are_the_coins() -> None:
+    rule = single()
+    found = audit_threshold_sampler(
+        lambda paths, target, draft, coins: rule(paths, target, draft, copy.deepcopy(coins)),
+        UNLIKE,
+        1,
+        coins=5,
+    )
+    assert found.lossless
+
+
+def test_a_swallowed_refusal_is_a_refusal() -> None:
+    def swallows(paths: Any, target: Any, draft: Any, coins: Any) -> list[int]:
+        try:
+            coin = float(coins[0])
+        except ValueError:
+            coin = 0.5
+        return [int(coin > 1)]
+
+    with pytest.raises(NotAThresholdRuleError, match="turned into a float"):
+        audit_threshold_sampler(swallows, MOTIVATING.instance, 1, coins=1)
+
+
+def test_endless_comparisons_are_refused() -> None:
+    def endless(paths: Any, target: Any, draft: Any, coins: Any) -> list[int]:
+        while coins[0] < 2:
+            pass
+        return [0]
+
+    with pytest.raises(NotAThresholdRuleError, match="more than 10000 times"):
+        audit_threshold_sampler(endless, MOTIVATING.instance, 1, coins=1)
+
+
+def test_torch_rules_without_a_division() -> None:
+    def undivided(paths: Any, target: Any, draft: Any, coins: Any) -> list[int]:
+        t = int(paths[0, 0])
+        p, q = target[0, 0], draft[0, 0]
+        if bool(q[t] * coins[0] < p[t]):
+            return [t, int(torch.searchsorted(target[0, 1].cumsum(0), coins[2]))]
+        rest = (p - q).clamp(min=0)
+        return [int(torch.searchsorted(rest.cumsum(0), coins[1] * rest.sum()))]
+
+    found = audit_threshold_sampler(undivided, DEPTH_ONE, 1, coins=3, rows="torch")
+    assert found.lossless
+    assert abs(found.accepted_tokens - Fraction(7, 10)) < Fraction(1, 10**14)
 
 
 def test_outputs_off_the_paths_are_faults() -> None:

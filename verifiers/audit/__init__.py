@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..default_instances import TrialInstance, default_instances
 from .adapters import FlatChain, TokenTree, as_sampler, flat_chain, token_tree
 from .coins import NotAThresholdRuleError
 from .exact import audit_exact, draft_tree, picks
@@ -18,10 +19,12 @@ __all__ = [
     "SamplerAudit",
     "TokenTree",
     "TrialFindings",
+    "TrialInstance",
     "as_sampler",
     "audit_exact",
     "audit_sampler",
     "audit_threshold_sampler",
+    "default_instances",
     "draft_tree",
     "flat_chain",
     "picks",

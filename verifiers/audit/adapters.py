@@ -17,7 +17,7 @@ from ..nodes import PathNodes
 from ..paths import DraftTree
 from ..registry import Verifier
 from ..sampling import sample
-from .calls import Sampler
+from .calls import MisuseError, Sampler
 
 
 class FlatChain(NamedTuple):
@@ -63,13 +63,16 @@ def flat_chain(verify: Callable[[FlatChain, Any], Any]) -> Sampler:
     """A sampler from `verify(chain, generator)`, which returns one output of 1 to L + 1 tokens per request.
 
     An output may be padded with -1, so an array of shape (B, L + 1) will do. For audits with `batch` set and one
-    path per request (K = 1); raises ValueError for more paths.
+    path per request (K = 1); raises ValueError for others.
     """
 
     def sampler(paths: Any, target_rows: Any, draft_rows: Any, generator: Any) -> Any:
-        requests, count, depth = paths.shape
-        if count != 1:
-            raise ValueError(f"paths: got {count} paths per request; expected 1, as a chain has")
+        if paths.ndim != 3 or paths.shape[1] != 1:
+            raise MisuseError(
+                f"flat_chain: got drafted paths of shape {tuple(paths.shape)}; expected (B, 1, L), so batch=B and "
+                "instances with paths=1"
+            )
+        requests, _, depth = paths.shape
         vocab = target_rows.shape[-1]
         checked = target_rows[:, 0, :-1].reshape(-1, vocab)
         drafted = draft_rows[:, 0].reshape(-1, vocab)
@@ -92,6 +95,10 @@ def token_tree(verify: Callable[[TokenTree, Any], Any]) -> Sampler:
     """A sampler from `verify(tree, generator)`, which returns the emitted tokens; for one request a call."""
 
     def sampler(paths: Any, target_rows: Any, draft_rows: Any, generator: Any) -> Any:
+        if paths.ndim != 2:
+            raise MisuseError(
+                f"token_tree: got drafted paths of shape {tuple(paths.shape)}; expected batch=None"
+            )
         nodes = PathNodes(paths)
         path, position = nodes.first_passing
         where = _like(paths, path), _like(paths, position)

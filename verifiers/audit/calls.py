@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .requests import Backend, Request
+from .requests import Backend, Drawn, Request
 
 Sampler = Callable[..., Any]
 """From (paths, target rows, draft rows, generator) to the emitted tokens: the accepted ones and one more."""
@@ -25,6 +25,10 @@ class OutputError(ValueError):
     """What a sampler returned is not 1 to L + 1 tokens of the vocabulary per request, or it raised."""
 
 
+class MisuseError(ValueError):
+    """A sampler is audited in a way that its adapter does not provide for."""
+
+
 class Caller:
     """Shows requests to a sampler in the form that it expects.
 
@@ -33,35 +37,38 @@ class Caller:
     """
 
     def __init__(self, sampler: Sampler, backend: Backend, batch: int | None) -> None:
-        if batch is not None and batch < 1:
-            raise ValueError(f"batch: got {batch}; expected at least 1, or None for one request a call")
+        if not callable(sampler):
+            raise ValueError(f"sampler: got {sampler!r}; expected a function that returns the emitted tokens")
+        if batch is not None and (not isinstance(batch, int) or batch < 1):
+            raise ValueError(
+                f"batch: got {batch!r}; expected an integer >= 1, or None for one request a call"
+            )
         self.sampler, self.backend, self.batch = sampler, backend, batch
 
-    def request(self, drawn: Sequence[tuple[Any, Any, Any]]) -> Request:
+    def request(self, drawn: Sequence[Drawn]) -> Request:
         """Fresh arrays for drawn requests: exactly one without a batch dimension, any number with it."""
-        parts = drawn[0] if self.batch is None else [np.stack(part) for part in zip(*drawn, strict=True)]
-        return self.backend.request(*parts)
+        if self.batch is None:
+            return self.backend.request(*drawn[0][:3])
+        return self.backend.request(*(np.stack(part) for part in list(zip(*drawn, strict=True))[:3]))
 
     def __call__(self, request: Request, generator: Any) -> np.ndarray[Any, Any]:
         """(B, L + 1) emitted tokens, padded with -1.
 
         Raises OutputError with what is wrong.
         """
+        depth, vocab = int(request.draft.shape[-2]), int(request.draft.shape[-1])
         try:
             returned = self.sampler(*request, generator)
-        except Exception as error:  # whatever a user's function does
-            raise OutputError(f"it raised {type(error).__name__}: {error}") from error
-        depth, vocab = int(request.draft.shape[-2]), int(request.draft.shape[-1])
-        if self.batch is None:
-            return read_emitted(returned, depth, vocab)[None]
-        count = int(request.paths.shape[0])
-        try:
-            listed = list(returned)
-        except TypeError:
-            listed = [returned]
-        if len(listed) != count:
-            raise OutputError(f"it returned {len(listed)} outputs for a batch of {count}")
-        return np.stack([read_emitted(one, depth, vocab) for one in listed])
+            if self.batch is None:
+                return read_emitted(returned, depth, vocab)[None]
+            listed = list(returned) if hasattr(returned, "__iter__") else [returned]
+            if len(listed) != len(request.paths):
+                raise OutputError(f"it returned {len(listed)} outputs for a batch of {len(request.paths)}")
+            return np.stack([read_emitted(one, depth, vocab) for one in listed])
+        except (OutputError, MisuseError):
+            raise
+        except (Exception, SystemExit) as error:  # whatever a user's function does
+            raise OutputError(f"it raised {type(error).__name__}: {' '.join(str(error).split())}") from error
 
 
 def read_emitted(returned: Any, depth: int, vocab: int) -> np.ndarray[Any, Any]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import numbers
+import random
+import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -17,6 +19,9 @@ import numpy as np
 
 BRANCH_LIMIT = 100_000
 """Most boxes of coins that one program is run for."""
+
+COMPARISON_LIMIT = 10_000
+"""Most comparisons of coins in one run of a program."""
 
 
 class NotAThresholdRuleError(ValueError):
@@ -77,6 +82,15 @@ class Coin:
     def __bool__(self) -> bool:
         raise self._refusal("used as a truth value")
 
+    def __copy__(self) -> Coin:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Coin:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise self._refusal("serialised")
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -119,7 +133,7 @@ class Coin:
         return Fraction(other)
 
     def _refusal(self, what: str) -> NotAThresholdRuleError:
-        return NotAThresholdRuleError(
+        return self._run.refuse(
             f"coin {self._index} was {what}; expected coins to be compared with numbers only, after scaling and "
             "shifting at most (audit other rules with audit_sampler)"
         )
@@ -131,20 +145,31 @@ class _Run:
     def __init__(self, coins: int, decisions: list[bool]) -> None:
         self.intervals = [(Fraction(0), Fraction(1))] * coins
         self.decisions = decisions
-        self._asked = 0
+        self.asked = 0
+        self.refusal: NotAThresholdRuleError | None = None  # kept: the program may swallow the exception
+        self._comparisons = 0
 
     def below(self, index: int, threshold: Fraction) -> bool:
+        self._comparisons += 1
+        if self._comparisons > COMPARISON_LIMIT:
+            raise self.refuse(
+                f"it compared coins more than {COMPARISON_LIMIT} times in one run; expected fewer"
+            )
         low, high = self.intervals[index]
         if threshold <= low:
             return False
         if threshold >= high:
             return True
-        if self._asked == len(self.decisions):
+        if self.asked == len(self.decisions):
             self.decisions.append(True)
-        below = self.decisions[self._asked]
-        self._asked += 1
+        below = self.decisions[self.asked]
+        self.asked += 1
         self.intervals[index] = (low, threshold) if below else (threshold, high)
         return below
+
+    def refuse(self, reason: str) -> NotAThresholdRuleError:
+        self.refusal = NotAThresholdRuleError(reason)
+        return self.refusal
 
     def volume(self) -> Fraction:
         return math.prod((high - low for low, high in self.intervals), start=Fraction(1))
@@ -153,21 +178,24 @@ class _Run:
 def boxes(program: Callable[[list[Coin]], Any], coins: int) -> Iterator[tuple[Fraction, Any]]:
     """The outputs of a program of uniform coins, each with the volume of a box of coins on which it is constant.
 
-    The volumes sum to one. Raises NotAThresholdRuleError where the program does something else with a coin than
-    compare it, where its comparisons are not the same when it is run again, or where there are more than
-    `BRANCH_LIMIT` boxes.
+    The volumes sum to one. Every box is run twice: a program that is no function of its coins is refused where
+    the two differ, and where it draws from the global generators of random, numpy or torch.
+
+    Raises NotAThresholdRuleError for that, where the program does something else with a coin than compare it, and
+    where there are more than `BRANCH_LIMIT` boxes.
     """
     decisions: list[bool] = []
     for _ in range(BRANCH_LIMIT):
-        wanted = len(decisions)
-        run = _Run(coins, decisions)
-        output = program([Coin(run, i, Fraction(1), Fraction(0)) for i in range(coins)])
-        if run._asked < wanted:
+        runs = [_Run(coins, decisions) for _ in range(2)]
+        before = _global_generators()
+        outputs = [_run(program, run, coins) for run in runs]
+        if outputs[0] != outputs[1] or runs[0].asked != runs[1].asked or before != _global_generators():
             raise NotAThresholdRuleError(
-                f"run again with coins on the same sides, it made {run._asked} comparisons instead of {wanted} or "
-                "more; expected a function of its arguments alone"
+                "run again on the same coins it returned something else, or it drew random numbers of its own; "
+                "expected a function of its arguments alone"
             )
-        yield run.volume(), output
+        yield runs[0].volume(), outputs[0]
+        del decisions[runs[0].asked :]
         while decisions and not decisions[-1]:
             decisions.pop()
         if not decisions:
@@ -176,3 +204,18 @@ def boxes(program: Callable[[list[Coin]], Any], coins: int) -> Iterator[tuple[Fr
     raise NotAThresholdRuleError(
         f"its coins fall into more than {BRANCH_LIMIT} boxes; expected fewer comparisons (a smaller instance)"
     )
+
+
+def _run(program: Callable[[list[Coin]], Any], run: _Run, coins: int) -> Any:
+    output = program([Coin(run, i, Fraction(1), Fraction(0)) for i in range(coins)])
+    if run.refusal is not None:
+        raise run.refusal
+    return output
+
+
+def _global_generators() -> tuple[Any, ...]:
+    """The states of the generators that a program can draw from behind the caller's back."""
+    kind, words, *rest = np.random.get_state()  # noqa: NPY002  (the legacy generator is what is watched)
+    states = (random.getstate(), kind, words.tobytes(), tuple(rest))
+    torch = sys.modules.get("torch")
+    return states if torch is None else (*states, bytes(torch.get_rng_state().tolist()))

@@ -12,7 +12,7 @@ from flint import fmpq
 from nodebudget.lp import Instance, Optimum, solve_multi_path
 from nodebudget.lp.antichains import check_paths
 from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
-from nodebudget.lp.rationals import Array, exact_array, to_fmpq
+from nodebudget.lp.rationals import Array, exact_array, to_fmpq, to_fraction
 from nodebudget.lp.trees import format_context
 from tqdm import tqdm
 

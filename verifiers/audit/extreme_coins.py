@@ -14,6 +14,14 @@ Pattern = Callable[[int], np.ndarray[Any, Any]]
 """From a count to booleans: which of the next coins are high."""
 
 
+COIN_LIMIT = 10_000
+"""Coins after which a call is given up: a loop that waits for another coin would never end."""
+
+
+class CoinsExhaustedError(Exception):
+    """A sampler asked for more coins than `COIN_LIMIT`: it cannot be tested with constant ones."""
+
+
 def patterns(rng: np.random.Generator, random_ones: int) -> Iterator[tuple[str, Pattern]]:
     """All low, all high, alternating from either end, and random mixtures."""
     yield "every coin 0", lambda count: np.zeros(count, dtype=bool)
@@ -29,13 +37,22 @@ def extreme_generator(backend: Backend, pattern: Pattern) -> Iterator[Any]:
     """A generator of the library whose uniform numbers follow a pattern.
 
     In numpy these are `random`, `uniform` and `choice` of the generator that is handed over. In torch they are
-    `torch.rand`, `torch.rand_like` and `Tensor.uniform_` without bounds, whichever generator they are given. Other
-    draws, such as exponential or multinomial ones, stay random.
+    `torch.rand`, `torch.rand_like` and `Tensor.uniform_` between 0 and 1, whichever generator they are given. Other
+    draws, such as exponential, integer or multinomial ones, stay random.
     """
+    drawn = 0
+
+    def limited(count: int) -> np.ndarray[Any, Any]:
+        nonlocal drawn
+        drawn += count
+        if drawn > COIN_LIMIT:
+            raise CoinsExhaustedError(f"it asked for more than {COIN_LIMIT} coins")
+        return pattern(count)
+
     if backend.library == "numpy":
-        yield _ExtremeGenerator(pattern)
+        yield _ExtremeGenerator(limited)
     else:
-        with _torch_mode(pattern):
+        with _torch_mode(limited):
             yield backend.generator(0)
 
 
@@ -96,8 +113,9 @@ def _torch_mode(pattern: Pattern) -> Any:
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             drawn = func(*args, **kwargs)
-            bounded = func is torch.Tensor.uniform_ and (len(args) > 1 or {"from", "to"} & kwargs.keys())
-            if func in (torch.rand, torch.rand_like, torch.Tensor.uniform_) and not bounded:
+            bounds = (*args[1:3], *(kwargs[key] for key in ("from", "to") if key in kwargs))
+            unit = func is not torch.Tensor.uniform_ or bounds in ((), (0,), (1,), (0, 1))
+            if func in (torch.rand, torch.rand_like, torch.Tensor.uniform_) and unit:
                 with torch._C.DisableTorchFunction():
                     below_one = torch.nextafter(torch.ones_like(drawn), torch.zeros_like(drawn))
                     high = torch.from_numpy(pattern(drawn.numel())).reshape(drawn.shape).to(drawn.device)

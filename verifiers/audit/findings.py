@@ -21,11 +21,16 @@ class Fault:
         property: one of `LOSSLESS` or `CONTRACT`.
         instance: name of the trial instance on which it showed.
         message: what was seen, and what would be right.
+        context: for the joint law, the tokens after which it is wrong, comma-joined.
+        observed_law, expected_law: for the joint law, the next token's laws there; empty otherwise.
     """
 
     property: str
     instance: str
     message: str
+    context: str = ""
+    observed_law: tuple[float, ...] = ()
+    expected_law: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,8 @@ class TrialFindings:
         observed_variation: total variation between the observed strings of L + 1 tokens and the target's law;
             a lossless sampler too is at about `chance_variation` from it.
         chance_variation: what sampling noise alone gives, about.
-        detectable_variation: total variation that would have been found at about even odds, were it of the
-            hardest kind (spread over half of the law).
+        detectable_variation: total variation of the hardest kind (spread over half of the law) that would have
+            been found more often than not.
         context: where the observed next-token law is furthest from the target's, by its contribution to the
             evidence; its tokens, comma-joined.
         observed_law, expected_law: the next-token laws there, V numbers each.
@@ -80,7 +85,7 @@ class SamplerAudit:
 
     Attributes:
         sampler: its name.
-        false_alarm: probability, at most, that a lossless sampler is called faulty.
+        false_alarm: probability, at most, that a lossless sampler that keeps the contract is called faulty.
         trials: one entry per instance.
         faults: what is broken; empty for a sampler that passes.
     """
@@ -141,6 +146,8 @@ class SamplerAudit:
         lines += [
             f"  fault, {fault.property}, on {fault.instance!r}: {fault.message}" for fault in self.faults
         ]
+        if self.contract_kept and self.trials:
+            lines.append(f"  contract kept: {', '.join(CONTRACT)}")
         for trial in self.trials:
             lines += _trial_lines(trial)
         return "\n".join(lines)

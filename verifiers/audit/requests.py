@@ -26,6 +26,23 @@ class Request(NamedTuple):
     draft: Any  # (K, L, V) draft rows
 
 
+class Drawn(NamedTuple):
+    """A request on the host, with the names that its tokens go by.
+
+    A lossless sampler is lossless under any names, so the same instance with its tokens renamed is another one
+    of the same shape: rows of a batch can differ, and every token can be the first or the last of the vocabulary.
+    """
+
+    paths: Any  # (K, L), renamed like the rows
+    target: Any  # (K, L + 1, V)
+    draft: Any  # (K, L, V)
+    names: Any  # (V,): names[y] is what the instance's token y is called
+
+    def original(self, tokens: Any) -> Any:
+        """The instance's tokens from names; what is negative stays as it is."""
+        return np.where(tokens < 0, tokens, np.argsort(self.names)[tokens])
+
+
 @dataclass(frozen=True)
 class Backend:
     """Where the arrays of a request live.
@@ -48,7 +65,11 @@ class Backend:
         if self.library == "torch":
             import torch
 
-            if torch.device(self.device).type == "cuda" and not torch.cuda.is_available():
+            try:
+                device = torch.device(self.device)
+            except RuntimeError:
+                raise ValueError(f"device: got {self.device!r}; expected 'cpu', 'cuda' or 'cuda:0'") from None
+            if device.type == "cuda" and not torch.cuda.is_available():
                 raise ValueError(
                     f"device: got {self.device!r}, and torch sees no CUDA device; expected 'cpu'"
                 )
@@ -89,6 +110,8 @@ class Source:
         tree = instance.tree
         self.trial = trial
         self.vocab, self.depth = tree.vocab, tree.depth
+        if self.vocab < 2:
+            raise ValueError(f"instance {trial.name!r}: it has one token; expected at least two")
         if len(tree) != full_size(tree.vocab, tree.depth):
             raise ValueError(f"instance {trial.name!r}: its tree is sparse; expected one on the full tree")
         if self.vocab ** (self.depth + 1) > STRING_LIMIT:
@@ -108,16 +131,27 @@ class Source:
             np.array([float(x) for x in instance.joint_target[inner:]])[:, None] * self._target[inner:]
         ).ravel()
 
-    def draw(self, count: int, rng: np.random.Generator, coins: Any) -> list[tuple[Any, Any, Any]]:
-        """`count` requests as (paths, target rows, draft rows) on the host.
+    def draw(self, count: int, rng: np.random.Generator, coins: Any, *, renamed: float = 0.0) -> list[Drawn]:
+        """`count` requests, a share `renamed` of them with their tokens renamed at random.
 
-        `rng` is the audit's own; `coins` is the generator that a user's drafter is given.
+        `rng` is the audit's own; `coins` is the generator that a user's drafter is given. A drafter may share
+        randomness with the sampler, so its requests are never renamed.
         """
-        if self.drafter is None:
-            paths = self._digits(self._draw_leaves(rng, (count, self.trial.paths)))
-            nodes = self._nodes(paths)
-            return list(zip(paths, self._target[nodes], self._draft[nodes[..., :-1]], strict=True))
-        return [self._drafted(self.drafter, coins) for _ in range(count)]
+        same = np.arange(self.vocab)
+        if self.drafter is not None:
+            return [Drawn(*self._drafted(self.drafter, coins), same) for _ in range(count)]
+        paths = self._digits(self._draw_leaves(rng, (count, self.trial.paths)))
+        nodes = self._nodes(paths)
+        target, draft = self._target[nodes], self._draft[nodes[..., :-1]]
+        names = np.tile(same, (count, 1))
+        chosen = rng.random(count) < renamed
+        if chosen.any():
+            names[chosen] = rng.permuted(names[chosen], axis=1)
+            paths = np.take_along_axis(names[:, None, :], paths, axis=2)
+            back = np.argsort(names, axis=1)[:, None, None, :]
+            target = np.take_along_axis(target, np.broadcast_to(back, target.shape), axis=3)
+            draft = np.take_along_axis(draft, np.broadcast_to(back, draft.shape), axis=3)
+        return [Drawn(*parts) for parts in zip(paths, target, draft, names, strict=True)]
 
     def complete(self, emitted: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
         """The numbers of the strings of L + 1 tokens; what an output leaves open (-1) is drawn from the target."""
@@ -151,8 +185,12 @@ class Source:
         return codes + self._level_start
 
     def _drafted(self, drafter: Drafter, coins: Any) -> tuple[Any, Any, Any]:
-        paths, draft = drafter(self.trial.instance, self.trial.paths, coins)
-        paths, draft = np.asarray(paths), np.asarray(draft, dtype=np.float64)
+        drafted = drafter(self.trial.instance, self.trial.paths, coins)
+        try:
+            paths, draft = drafted
+            paths, draft = np.asarray(paths), np.asarray(draft, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"drafter: got {drafted!r}; expected a pair of paths and draft rows") from None
         wanted = (self.trial.paths, self.depth)
         if paths.shape != wanted or draft.shape != (*wanted, self.vocab):
             raise ValueError(
@@ -161,4 +199,6 @@ class Source:
             )
         if not (np.issubdtype(paths.dtype, np.integer) and (paths >= 0).all() and (paths < self.vocab).all()):
             raise ValueError(f"drafter: got the paths {paths.tolist()}; expected tokens 0..{self.vocab - 1}")
+        if not ((draft >= 0).all() and np.allclose(draft.sum(-1), 1, rtol=0, atol=1e-6)):
+            raise ValueError("drafter: a draft row is no law (negative, NaN, or a sum other than 1)")
         return paths, self._target[self._nodes(paths)], draft

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from .calls import PAD, Caller, OutputError, Sampler, sampler_name
 from .contract import check_contract
 from .evidence import MeanTest, StringTest
 from .findings import LOSSLESS, Fault, SamplerAudit, TrialFindings, law_text
-from .requests import Backend, Drafter, Source
+from .requests import Backend, Drafter, Drawn, Source
 
 FIRST_LOOK = 250
 """Requests per instance before the evidence is first looked at; doubled from look to look."""
@@ -24,7 +24,7 @@ FIRST_LOOK = 250
 
 def audit_sampler(
     sampler: Sampler,
-    instances: Sequence[TrialInstance] | None = None,
+    instances: Iterable[TrialInstance] | None = None,
     *,
     samples: int = 20_000,
     false_alarm: float = 1e-6,
@@ -59,10 +59,12 @@ def audit_sampler(
         instances: exact instances with their numbers of paths; `default_instances()` when None. Small ones
             show more: the law has V ** (L + 1) entries.
         samples: most requests per instance.
-        false_alarm: probability, at most, that a lossless sampler is called faulty, over the whole audit.
+        false_alarm: probability, at most, that a lossless sampler that keeps the contract is called faulty, over
+            the whole audit.
         seed: of all randomness, nonnegative.
         batch: requests per call for a sampler whose arguments have a leading batch dimension and that returns
-            one output per row; None for one request without it. Requests must be answered independently.
+            one output per row; None for one request without it. Requests must be answered independently. Half of
+            them have their tokens renamed, so that the rows of a batch differ.
         library: "numpy" or "torch", what the arrays and the generator are.
         dtype: of the rows, "float64" or "float32".
         device: of torch arrays.
@@ -74,20 +76,27 @@ def audit_sampler(
     Raises ValueError for arguments out of range, a sparse or too large instance, or a drafter that returns
     something else than paths and rows. What the sampler does wrong, raising included, is a fault, not an error.
     """
-    if samples < FIRST_LOOK:
-        raise ValueError(f"samples: got {samples}; expected at least {FIRST_LOOK}")
-    if not 0 < false_alarm < 1:
-        raise ValueError(f"false_alarm: got {false_alarm}; expected a probability strictly between 0 and 1")
-    if seed < 0:
-        raise ValueError(f"seed: got {seed}; expected a nonnegative integer")
+    if not isinstance(samples, int) or samples < FIRST_LOOK:
+        raise ValueError(f"samples: got {samples!r}; expected an integer of at least {FIRST_LOOK}")
+    if not isinstance(false_alarm, float) or not 0 < false_alarm < 1:
+        raise ValueError(f"false_alarm: got {false_alarm!r}; expected a probability strictly between 0 and 1")
+    if not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed: got {seed!r}; expected a nonnegative integer")
     caller = Caller(sampler, Backend(library, dtype, device), batch)
     trials = default_instances() if instances is None else tuple(instances)
-    if not trials:
-        raise ValueError("instances: got none; expected at least one TrialInstance")
-    threshold = math.log(2 * len(trials) / false_alarm)  # two martingales per instance share the rate
+    if not trials or not all(isinstance(trial, TrialInstance) for trial in trials):
+        raise ValueError(
+            f"instances: got {instances!r}; expected one or more TrialInstance(name, instance, paths)"
+        )
+    # Two martingales and one comparison of samples per instance share the rate.
+    threshold = math.log(3 * len(trials) / false_alarm)
     runs = [_Run(caller, Source(trial, drafter), threshold, seed + i) for i, trial in enumerate(trials)]
 
-    faults = [fault for run in runs for fault in run.contract()]
+    faults: list[Fault] = []
+    for run in runs:
+        faults += run.contract()
+        if any(fault.property == "output" for fault in faults):
+            break  # it would say the same on every instance
     look = FIRST_LOOK
     while not any(fault.property in LOSSLESS for fault in faults):
         if all(run.samples >= samples for run in runs):
@@ -123,7 +132,7 @@ class _Run:
 
     def contract(self) -> list[Fault]:
         try:
-            return check_contract(self._caller, self._source, self._seed)
+            return check_contract(self._caller, self._source, self._seed, self._threshold)
         except OutputError as error:
             return [self._fault("output", str(error))]
 
@@ -134,28 +143,35 @@ class _Run:
             return []
         # A user's drafter may share its randomness with the sampler: it drafts for one call at a time.
         at_once = size if self._source.drafter else missing
-        drawn: list[Any] = []
+        renamed = 0.0 if self._caller.batch is None else 0.5  # so that the rows of a batch differ
+        drawn: list[Drawn] = []
         emitted = []
         for start in range(0, missing, size):
             if start == len(drawn):
-                drawn += self._source.draw(min(at_once, missing - start), self._rng, self._generator)
+                count = min(at_once, missing - start)
+                drawn += self._source.draw(count, self._rng, self._generator, renamed=renamed)
             request = self._caller.request(drawn[start : start + size])
             try:
                 emitted.append(self._caller(request, self._generator))
             except OutputError as error:
-                return [self._fault("output", f"on the drafted paths {drawn[start][0].tolist()}: {error}")]
+                return [self._fault("output", f"on the drafted paths {drawn[start].paths.tolist()}: {error}")]
         tokens = np.concatenate(emitted)
-        off_path = _first_off_path(tokens, np.array([paths for paths, _, _ in drawn]))
+        off_path = _first_off_path(tokens, np.array([one.paths for one in drawn]))
         if off_path is not None:
             shown = tokens[off_path][tokens[off_path] != PAD].tolist()
             return [
                 self._fault(
                     "prefix-matching",
-                    f"for the drafted paths {drawn[off_path][0].tolist()} it emitted {shown}; expected all "
+                    f"for the drafted paths {drawn[off_path].paths.tolist()} it emitted {shown}; expected all "
                     "tokens but the last to begin one of the paths",
                 )
             ]
-        self._strings.add(self._source.complete(tokens, self._rng))
+        named = (
+            np.stack([one.original(row) for one, row in zip(drawn, tokens, strict=True)])
+            if renamed
+            else tokens
+        )
+        self._strings.add(self._source.complete(named, self._rng))
         self._lengths.add((tokens != PAD).sum(1) - 1)
         return self._alarms()
 
@@ -177,6 +193,9 @@ class _Run:
                     f"{law_text(found.expected_law)}; total variation of {self._source.depth + 1} tokens about "
                     f"{found.observed_variation:.4f} over {found.samples} requests, evidence "
                     f"10^{found.log10_evidence:.1f}",
+                    found.context,
+                    found.observed_law,
+                    found.expected_law,
                 )
             )
         if above:
@@ -216,8 +235,8 @@ class _Run:
             optimum=self._optimum,
         )
 
-    def _fault(self, broken: str, message: str) -> Fault:
-        return Fault(broken, self._source.trial.name, message)
+    def _fault(self, broken: str, message: str, *law: Any) -> Fault:
+        return Fault(broken, self._source.trial.name, message, *law)
 
 
 @lru_cache(maxsize=256)

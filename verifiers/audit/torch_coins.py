@@ -48,19 +48,19 @@ class TorchCoins:
     __le__, __ge__ = __lt__, __gt__
 
     def __add__(self, number: Any) -> Any:
-        return _wrapped(self._coins + number)
+        return _wrapped(self._coins + _numbers(number))
 
     def __sub__(self, number: Any) -> Any:
-        return _wrapped(self._coins - number)
+        return _wrapped(self._coins - _numbers(number))
 
     def __rsub__(self, number: Any) -> Any:
-        return _wrapped(number - self._coins)
+        return _wrapped(_numbers(number) - self._coins)
 
     def __mul__(self, number: Any) -> Any:
-        return _wrapped(self._coins * number)
+        return _wrapped(self._coins * _numbers(number))
 
     def __truediv__(self, number: Any) -> Any:
-        return _wrapped(self._coins / number)
+        return _wrapped(self._coins / _numbers(number))
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -68,6 +68,8 @@ class TorchCoins:
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", str(func)).strip("_")
         first, second = (*args, None, None)[:2]
+        if name in _AFFINE:
+            return _AFFINE[name](first, second)
         if name in ("lt", "le", "less", "less_equal"):
             return first < second if isinstance(first, cls) else second > first
         if name in ("gt", "ge", "greater", "greater_equal"):
@@ -79,6 +81,23 @@ class TorchCoins:
             f"coins were passed to torch's {name}; expected them to be compared with tensors only (audit other "
             "rules with audit_sampler)"
         )
+
+
+_AFFINE = {
+    "add": lambda first, second: first + second if isinstance(first, TorchCoins) else second + first,
+    "mul": lambda first, second: first * second if isinstance(first, TorchCoins) else second * first,
+    "sub": lambda first, second: first - second if isinstance(first, TorchCoins) else second.__rsub__(first),
+    "rsub": lambda first, second: (
+        second - first if isinstance(second, TorchCoins) else first.__rsub__(second)
+    ),
+    "div": lambda first, second: first / second,
+    "truediv": lambda first, second: first / second,
+}
+
+
+def _numbers(value: Any) -> Any:
+    """Tensors as arrays of Python numbers, so that coins meet them one by one."""
+    return value.detach().cpu().numpy().astype(object) if isinstance(value, torch.Tensor) else value
 
 
 def _plain(part: Any) -> Any:
@@ -94,7 +113,6 @@ def _wrapped(coins: Any) -> Any:
 
 
 def _compared(coins: np.ndarray[Any, Any], other: Any, compare: Any) -> torch.Tensor:
-    numbers = other.detach().cpu().numpy() if isinstance(other, torch.Tensor) else np.asarray(other)
-    left, right = np.broadcast_arrays(coins, numbers)
+    left, right = np.broadcast_arrays(coins, np.asarray(_numbers(other)))
     sides = [compare(coin, number) for coin, number in zip(left.ravel(), right.ravel(), strict=True)]
     return torch.tensor(sides, dtype=torch.bool).reshape(left.shape)
