@@ -1,20 +1,18 @@
-"""One model with its tokenizer, from a folder, a GGUF file or the hub; and the user's cache folder."""
+"""One model with its tokenizer, from a folder, a GGUF file or the hub."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
 import importlib.util
-import os
 import re
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
+from .files import cache_folder, whole_folder
 from .hub import ask_hub
 
 SMOLLM2 = "smollm2"
@@ -22,15 +20,6 @@ SMOLLM2_STUDENT = "smollm2-student"
 
 # A folder with none of these has no tokenizer.
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_config.json", "spiece.model")
-
-
-def cache_folder() -> Path:
-    """Where converted and trained models are kept: NODEBUDGET_CACHE, otherwise nodebudget in the user's cache."""
-    named = os.environ.get("NODEBUDGET_CACHE")
-    if named:
-        return Path(named).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "nodebudget"
 
 
 def load_checkpoint(
@@ -162,17 +151,10 @@ def _converted(folder: str, gguf: str) -> str | None:
     if (place / "config.json").is_file():
         return str(place)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=place.parent))
-    except OSError:
-        return None
-    try:
-        model, tokenizer = _read_gguf(folder, gguf)
-        model.save_pretrained(unfinished)
-        tokenizer.save_pretrained(unfinished)
-        unfinished.replace(place)
-    except OSError:  # the disk is full, or another process was faster
+        with whole_folder(place) as unfinished:
+            model, tokenizer = _read_gguf(folder, gguf)
+            model.save_pretrained(unfinished)
+            tokenizer.save_pretrained(unfinished)
+    except OSError:  # no right to write there, a full disk, or another process was faster
         return str(place) if (place / "config.json").is_file() else None
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return str(place)

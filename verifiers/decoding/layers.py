@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from torch import nn
 from transformers import PreTrainedModel
 
-_SPAN = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+_SPAN = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+MAX_SPAN = 1000  # no model has as many layers
 
 
 def keep_layers(model: PreTrainedModel, kept: Sequence[int], *, share_layers: bool = True) -> PreTrainedModel:
@@ -81,22 +82,30 @@ def parse_layers(spec: str, count: int) -> tuple[int, ...]:
         if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= count:
             raise ValueError(f"{spec}: write first:N with N from 1 to {count}, the target's number of layers")
         return tuple(range(int(text)))
-    numbers: list[int] = []
-    for part in text.split(","):
-        span = _SPAN.fullmatch(part.strip())
-        start, end = (int(span[1]), int(span[2] or span[1])) if span else (1, 0)
-        if not start <= end < count:
-            raise ValueError(
-                f"{spec}: {part.strip()!r} is no layer or span of layers; the target's are 0 to {count - 1}, "
-                "as in without:10-13 or layers:0-2,29"
-            )
-        numbers += range(start, end + 1)
+    numbers = parse_spans(text)
+    absent = [number for number in numbers if number >= count]
+    if absent:
+        raise ValueError(f"{spec}: the target has the layers 0 to {count - 1}; there is no layer {absent[0]}")
     if kind == "layers":
-        return tuple(numbers)
+        return numbers
     kept = tuple(number for number in range(count) if number not in set(numbers))
     if not kept:
         raise ValueError(f"{spec}: this leaves out every layer of the target")
     return kept
+
+
+def parse_spans(text: str) -> tuple[int, ...]:
+    """The numbers of `0-2,29`, in the order given; ValueError for anything else."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        span = _SPAN.fullmatch(part.strip())
+        start, end = (int(span[1]), int(span[2] or span[1])) if span else (1, 0)
+        if start > end or end - start > MAX_SPAN:
+            raise ValueError(
+                f"{part.strip()!r} is no layer or span of layers; write them as 0-2,29, counted from 0"
+            )
+        numbers += range(start, end + 1)
+    return tuple(numbers)
 
 
 def _layer_list(model: PreTrainedModel) -> tuple[str, nn.ModuleList]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,16 +109,19 @@ def _records(path: Path, spec: str) -> list[tuple[str, int, Any]]:
         except (OSError, pyarrow.ArrowException) as error:
             raise ValueError(f"{spec}: not a Parquet file that can be read; {error}") from error
         return [(f"{spec}, row {number}", number, row) for number, row in enumerate(rows)]
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
     found: list[tuple[str, int, Any]] = []
-    with opened as lines:
-        try:
+    line_number = 0
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8") as lines
+        ):
             for line_number, line in enumerate(lines, 1):
                 if line.strip():
-                    place = f"{spec}, line {line_number}"
-                    found.append((place, len(found), json.loads(line)))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{spec}, line {line_number}: not JSON; {error.msg}") from error
-        except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
-            raise ValueError(f"{spec}: not a text file that can be read; {error}") from error
+                    found.append((f"{spec}, line {line_number}", len(found), json.loads(line)))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{spec}, line {line_number}: not JSON; {error.msg}") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{spec}: not a text file that can be read; {error}") from error
     return found
