@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "decoding"))
 from tiny_checkpoints import LETTERS, letter_tokenizer, save_checkpoint, tiny_llama
 
 COMMAND = [str(Path(sys.executable).parent / "nodebudget"), "distill"]
-SIZES = {"held-out": 2, "new-tokens": 20, "batch": 8, "tokens": 300, "epochs": 4, "learning-rate": 0.01}
+SIZES = {"held-out": 2, "new-tokens": 20, "batch": 8, "tokens": 600, "epochs": 15, "learning-rate": 0.01}
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def distill(place: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NODEBUDGET_CACHE": str(place / "cache"), "HF_HUB_OFFLINE": "1"}
+    command = [*COMMAND, *arguments(*options)]
+    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
+
+
+def arguments(*options: str) -> list[str]:
     given = ["--target", "model", "--prompts", "prompts.jsonl", "--layers", "0,3"]
     given += [word for name, value in SIZES.items() for word in (f"--{name}", str(value))] + [*options]
-    environment = {**os.environ, "NODEBUDGET_CACHE": str(place / "cache"), "HF_HUB_OFFLINE": "1"}
-    return subprocess.run([*COMMAND, *given], cwd=place, env=environment, capture_output=True, text=True)
+    return given
 
 
 def test_a_student_is_made_once_and_can_be_used(place: Path) -> None:
@@ -40,7 +45,7 @@ def test_a_student_is_made_once_and_can_be_used(place: Path) -> None:
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["overlap_after"] > report["overlap_before"]
-    assert report["trained_tokens"] >= 4 * 300
+    assert report["trained_tokens"] >= 15 * 600
     assert report["training"]["layers"] == [0, 3]
     assert sorted(path.name for path in place.iterdir()) == ["cache", "model", "prompts.jsonl", "student"]
     pair = load_pair(target=str(place / "model"), draft=str(place / "student"), device="cpu")
@@ -72,8 +77,22 @@ def test_a_student_is_made_once_and_can_be_used(place: Path) -> None:
         (["--out", "s", "--epochs", "x"], "--epochs"),
     ],
 )
-def test_bad_input_is_one_line_and_code_2(place: Path, options: list[str], message: str) -> None:
-    done = distill(place, *options)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr.splitlines()[-1]
+def test_bad_input_is_one_line_and_code_2(
+    place: Path,
+    options: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from nodebudget.experiments.cli import main
+
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("NODEBUDGET_CACHE", str(place / "cache"))
+    monkeypatch.setattr("sys.argv", [*COMMAND, *arguments(*options)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert message in shown.err.splitlines()[-1]
     assert not (place / "s").exists()
