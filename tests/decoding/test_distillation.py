@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -268,7 +267,10 @@ def test_settings_out_of_range(changes: dict[str, Any]) -> None:
 
 
 def test_forward_seconds_of_each_model() -> None:
-    seconds = forward_seconds([tiny_llama(TOKENS), tiny_gpt2(TOKENS)], tokens=2, context=8, repeats=3)
-    assert len(seconds) == 2
-    assert min(seconds) > 0
-    assert json.dumps(seconds)
+    models = [tiny_llama(TOKENS), tiny_gpt2(TOKENS)]
+    for context in (8, 10_000):  # the latter is more than either has room for
+        seconds = forward_seconds(models, tokens=2, context=context, repeats=3)
+        assert len(seconds) == 2
+        assert min(seconds) > 0
+    with pytest.raises(ValueError, match="leave no room in the context of 128"):
+        forward_seconds(models, tokens=128)

@@ -44,21 +44,19 @@ def load_checkpoint(
         converted = _converted(folder, gguf)
         if converted is None:
             model, tokenizer = _read_gguf(folder, gguf)
-            return _settle(model.to(None if dtype == "auto" else dtype), device, device_map), tokenizer
+            return _settle(model if dtype == "auto" else model.to(dtype), device, device_map), tokenizer
         folder = converted
     local = Path(folder).is_dir()
-    if not local and not _in_hub_cache(folder):
+    local_only = local or _in_hub_cache(folder)
+    if not local_only:
         ask_hub(folder)
-        local_only = False
-    else:
-        local_only = True
     model = _read(AutoModelForCausalLM, source, folder, dtype=dtype, local_files_only=local_only, **options)
     has_tokenizer = not local or any((Path(folder) / name).is_file() for name in TOKENIZER_FILES)
     tokenizer = _read(AutoTokenizer, source, folder, local_files_only=local_only) if has_tokenizer else None
     return _settle(model, device, device_map), tokenizer
 
 
-def _settle(model: PreTrainedModel, device: torch.device, device_map: Any) -> PreTrainedModel:
+def _settle(model: Any, device: torch.device, device_map: Any) -> PreTrainedModel:
     return (model if device_map is not None else model.to(device)).eval()
 
 
@@ -124,7 +122,7 @@ def _read(auto: Any, source: str, folder: str, **options: Any) -> Any:
         ) from error
 
 
-def _read_gguf(folder: str, gguf: str) -> tuple[PreTrainedModel, Any]:
+def _read_gguf(folder: str, gguf: str) -> tuple[Any, Any]:
     """The model of a GGUF file with its weights as plain float32, and the tokenizer."""
     source = str(Path(folder) / gguf)
     options = {"gguf_file": gguf, "local_files_only": True}

@@ -60,7 +60,7 @@ class TrainingSettings:
 
 
 def forward_divergence(
-    head: torch.nn.Module,
+    head: torch.nn.Linear,
     target_states: Tensor,
     normalisers: Tensor,
     states: Tensor,
@@ -106,7 +106,7 @@ class Training:
         """
         self.settings = settings
         self.samples = samples
-        self.head = target.get_output_embeddings()
+        self.head: Any = target.get_output_embeddings()
         self.student = keep_layers(target, settings.layers, share_layers=False).train()
         for parameter in self.student.parameters():
             parameter.requires_grad_(False)

@@ -16,8 +16,13 @@ def forward_seconds(
 ) -> list[float]:
     """Median seconds of a forward pass over a few new tokens behind a cached context, for each model.
 
-    The models take turns, so that whatever else the machine is doing slows them alike.
+    The models take turns, so that whatever else the machine is doing slows them alike. The context is cut to
+    what every model has room for.
     """
+    rooms = [getattr(model.config, "max_position_embeddings", None) for model in models]
+    context = min([context, *(room - tokens for room in rooms if room is not None)])
+    if context < 1:
+        raise ValueError(f"{tokens} new tokens leave no room in the context of {context + tokens}")
     caches = [DynamicCache(config=model.config) for model in models]
     seconds: list[list[float]] = [[] for _ in models]
     for model, cache in zip(models, caches, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel
@@ -41,7 +42,7 @@ def keep_layers(model: PreTrainedModel, kept: Sequence[int], *, share_layers: bo
         raise ValueError(f"the target has the layers 0 to {len(layers) - 1}; there is no layer {absent[0]}")
 
     inside = {id(tensor) for tensor in [*layers.parameters(), *layers.buffers()]}
-    memo = {
+    memo: dict[int, Any] = {
         id(tensor): tensor
         for tensor in [*model.parameters(), *model.buffers()]
         if share_layers or id(tensor) not in inside
@@ -52,7 +53,8 @@ def keep_layers(model: PreTrainedModel, kept: Sequence[int], *, share_layers: bo
     _, copied = _layer_list(smaller)
     chosen = nn.ModuleList([copied[number] for number in kept])
     for number, layer in enumerate(chosen):
-        for module in layer.modules():
+        modules: list[Any] = list(layer.modules())
+        for module in modules:
             if hasattr(module, "layer_idx"):  # the layer's place in the key-value cache
                 module.layer_idx = number
     parent, _, name = path.rpartition(".")
