@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -47,9 +48,8 @@ def estimated_speed(overlap: float, length: int, relative_time: float, target_ti
     return tokens / (length * relative_time + target_time)
 
 
-def compare_drafts(target: str, drafts: list[str], settings: SampleSettings) -> list[DraftCost]:
-    """Measure each draft; ValueError for a source that cannot be loaded."""
-    found = []
+def compare_drafts(target: str, drafts: list[str], settings: SampleSettings) -> Iterator[DraftCost]:
+    """Measure one draft after the other; ValueError for a source that cannot be loaded."""
     for source in drafts:
         pair = load_pair(target=target, draft=source, dtype=torch.float32)
         store = SampleStore(settings, pair.target, pair.tokenizer, load_prompts(settings.prompts))
@@ -63,8 +63,7 @@ def compare_drafts(target: str, drafts: list[str], settings: SampleSettings) -> 
             for length in LENGTHS
         }
         length = max(speeds, key=lambda each: speeds[each])
-        found.append(DraftCost(source, overlap, ratio, length, speeds[length]))
-    return found
+        yield DraftCost(source, overlap, ratio, length, speeds[length])
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -72,15 +71,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--target", default="smollm2", help="as in nodebudget distill")
     parser.add_argument("drafts", nargs="+", metavar="DRAFT", help="first:27, without:10-13, a folder, ...")
     given = parser.parse_args(arguments)
+    sys.stdout.write(f"{'draft':<24} {'overlap':>8} {'time':>6} {'best L':>6} {'speed':>6}\n")
     try:
-        rows = compare_drafts(given.target, given.drafts, SampleSettings(given.target))
+        for row in compare_drafts(given.target, given.drafts, SampleSettings(given.target)):
+            sys.stdout.write(
+                f"{row.draft:<24.24} {row.overlap:8.4f} {row.relative_time:6.3f} {row.length:6d} {row.speed:6.2f}\n"
+            )
+            sys.stdout.flush()
     except ValueError as error:
         parser.error(str(error))
-    sys.stdout.write(f"{'draft':<24} {'overlap':>8} {'time':>6} {'best L':>6} {'speed':>6}\n")
-    for row in rows:
-        sys.stdout.write(
-            f"{row.draft:<24.24} {row.overlap:8.4f} {row.relative_time:6.3f} {row.length:6d} {row.speed:6.2f}\n"
-        )
 
 
 if __name__ == "__main__":
