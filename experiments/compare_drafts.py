@@ -54,13 +54,12 @@ def compare_drafts(target: str, drafts: list[str], settings: SampleSettings) -> 
         pair = load_pair(target=target, draft=source, dtype=torch.float32)
         store = SampleStore(settings, pair.target, pair.tokenizer, load_prompts(settings.prompts))
         overlap = mean_overlap(pair.target, pair.draft, store.held_out())
-        target_time, draft_time = forward_seconds([pair.target, pair.draft])
+        passes = [(pair.draft, 1), (pair.target, 1), *((pair.target, length + 1) for length in LENGTHS)]
+        draft_time, target_time, *checking = forward_seconds(passes)
         ratio = draft_time / target_time
         speeds = {
-            length: estimated_speed(
-                overlap, length, ratio, forward_seconds([pair.target], tokens=length + 1)[0] / target_time
-            )
-            for length in LENGTHS
+            length: estimated_speed(overlap, length, ratio, seconds / target_time)
+            for length, seconds in zip(LENGTHS, checking, strict=True)
         }
         length = max(speeds, key=lambda each: speeds[each])
         yield DraftCost(source, overlap, ratio, length, speeds[length])

@@ -88,7 +88,7 @@ def run_distill(config: DistillConfig, *, device: str | None = None) -> dict[str
     _say(f"overlap on held-out prompts before training {overlap_before:.4f}")
     training.run()
     student = training.student.eval()
-    target_seconds, student_seconds = forward_seconds([target, student])
+    target_seconds, student_seconds = forward_seconds([(target, 1), (student, 1)])
     report = {
         **config.settings(),
         "student": str(config.out),

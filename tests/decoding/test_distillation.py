@@ -267,10 +267,10 @@ def test_settings_out_of_range(changes: dict[str, Any]) -> None:
 
 
 def test_forward_seconds_of_each_model() -> None:
-    models = [tiny_llama(TOKENS), tiny_gpt2(TOKENS)]
+    models = [(tiny_llama(TOKENS), 2), (tiny_gpt2(TOKENS), 1)]
     for context in (8, 10_000):  # the latter is more than either has room for
-        seconds = forward_seconds(models, tokens=2, context=context, repeats=3)
+        seconds = forward_seconds(models, context=context, repeats=3)
         assert len(seconds) == 2
         assert min(seconds) > 0
-    with pytest.raises(ValueError, match="leave no room in the context of 128"):
-        forward_seconds(models, tokens=128)
+    with pytest.raises(ValueError, match="leave no room for others in the context of 128"):
+        forward_seconds([(tiny_gpt2(TOKENS), 128)])

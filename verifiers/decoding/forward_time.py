@@ -12,23 +12,32 @@ from transformers import DynamicCache, PreTrainedModel
 
 @torch.no_grad()
 def forward_seconds(
-    models: Sequence[PreTrainedModel], *, tokens: int = 1, context: int = 128, repeats: int = 20
+    passes: Sequence[tuple[PreTrainedModel, int]], *, context: int = 128, repeats: int = 20
 ) -> list[float]:
-    """Median seconds of a forward pass over a few new tokens behind a cached context, for each model.
+    """Median seconds of forward passes over a few new tokens behind a cached context.
 
-    The models take turns, so that whatever else the machine is doing slows them alike. The context is cut to
-    what every model has room for.
+    The passes take turns, so that whatever else the machine is doing slows them alike: ratios are to be taken
+    within one call.
+
+    Args:
+        passes: a model and its number of new tokens, for each pass to be timed.
+        context: cut to what every model has room for.
+
+    Raises:
+        ValueError: if the new tokens leave no room for a context.
     """
-    rooms = [getattr(model.config, "max_position_embeddings", None) for model in models]
-    context = min([context, *(room - tokens for room in rooms if room is not None)])
-    if context < 1:
-        raise ValueError(f"{tokens} new tokens leave no room in the context of {context + tokens}")
-    caches = [DynamicCache(config=model.config) for model in models]
-    seconds: list[list[float]] = [[] for _ in models]
-    for model, cache in zip(models, caches, strict=True):
+    for model, tokens in passes:
+        room = getattr(model.config, "max_position_embeddings", None)
+        if room is not None:
+            context = min(context, room - tokens)
+        if context < 1:
+            raise ValueError(f"{tokens} new tokens leave no room for others in the context of {room}")
+    caches = [DynamicCache(config=model.config) for model, _ in passes]
+    seconds: list[list[float]] = [[] for _ in passes]
+    for (model, _), cache in zip(passes, caches, strict=True):
         model(torch.zeros(1, context, dtype=torch.long, device=model.device), cache=cache, use_cache=True)
     for repeat in range(repeats + 2):
-        for model, cache, measured in zip(models, caches, seconds, strict=True):
+        for (model, tokens), cache, measured in zip(passes, caches, seconds, strict=True):
             ids = torch.zeros(1, tokens, dtype=torch.long, device=model.device)
             _wait(model)
             start = time.perf_counter()
