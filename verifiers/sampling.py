@@ -35,9 +35,9 @@ def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
     tree, arrays = law.tree, law.tree.arrays
     stop, rows = law.working()
     uniforms = _uniforms(arrays, rng)
-    node = _draw(arrays, stop, uniforms[:1])
+    node = draw(arrays, stop[None, :], uniforms[:1, None])
     row = rows(node)[0]
-    token = _draw(arrays, row, uniforms[1:])
+    token = draw(arrays, row[None, :], uniforms[1:, None])
     if arrays.exact:
         for what, law_ in (("the stop probabilities", stop), ("the probabilities of the next token", row)):
             if sum(law_) != 1 or any(mass < 0 for mass in law_):
@@ -83,15 +83,19 @@ def _uniforms(arrays: Arrays, rng: Any) -> Array:
     raise TypeError(f"rng: got {type(rng).__name__}; expected a numpy.random.Generator or a torch.Generator")
 
 
-def _draw(arrays: Arrays, masses: Array, uniform: Array) -> Array:
-    """(1,): an index with probability proportional to `masses`, from a uniform number in [0, 1)."""
+def draw(arrays: Arrays, masses: Array, uniforms: Array) -> Array:
+    """(...): from each row of (..., V) an index with probability proportional to its mass.
+
+    By the inverse of the distribution function at uniform numbers (..., 1) in [0, 1). An index without mass is
+    never drawn.
+    """
     xp = arrays.xp
-    cumulative = xp.cumsum(masses, 0)
+    cumulative = xp.cumsum(masses, -1)
     positive = masses > 0
     # A parallel scan need not be monotone to the last bit: entries without mass are ruled out, not unlikely.
-    eligible = positive & (cumulative > uniform * cumulative[-1])
-    place = arrays.positions(masses.shape[0])
-    beyond = masses.shape[0]
-    first = xp.min(xp.where(eligible, place, beyond))
-    last = xp.max(xp.where(positive, place, 0))
-    return xp.reshape(xp.where(first == beyond, last, first), (1,))
+    eligible = positive & (cumulative > uniforms * cumulative[..., -1:])
+    place = arrays.positions(masses.shape[-1])
+    beyond = masses.shape[-1]
+    first = xp.min(xp.where(eligible, place, beyond), axis=-1)
+    last = xp.max(xp.where(positive, place, 0), axis=-1)
+    return xp.where(first == beyond, last, first)
