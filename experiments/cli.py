@@ -235,6 +235,134 @@ def distill(
         print_distill(report)
 
 
+@app.command()
+def decode(
+    prompts: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC",
+            help="human-eval, gsm8k, math500, or a file .jsonl, .jsonl.gz or .parquet with a field prompt.",
+            show_default=False,
+        ),
+    ],
+    paths: Annotated[
+        int,
+        typer.Option(metavar="K", help="Number of i.i.d. drafted paths, at least 1.", show_default=False),
+    ],
+    length: Annotated[
+        int, typer.Option(metavar="L", help="Tokens of each path, at least 1.", show_default=False)
+    ],
+    verifier: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="As for audit, module:function included.", show_default=False),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Several verifiers on the same prompts and seeds: token,bv,gbv.",
+            show_default=False,
+        ),
+    ] = None,
+    pair: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PAIR", help="A pair by name, such as smollm2/without-10-13.", show_default=False
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Instead of --pair: a folder, a .gguf file or a repository of the hub.",
+            show_default=False,
+        ),
+    ] = None,
+    draft: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="With --target: likewise, or layers of the target (first:27, without:10-13).",
+            show_default=False,
+        ),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="N", help="The first N prompts only.", show_default=False)
+    ] = None,
+    max_new_tokens: Annotated[int, typer.Option(metavar="N", help="For each prompt.")] = 64,
+    temperature: Annotated[float, typer.Option(help="Of both models; 0 is greedy.")] = 1.0,
+    top_k: Annotated[
+        int | None, typer.Option(metavar="N", help="Keep the N most likely tokens.", show_default=False)
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Keep the most likely tokens with this much mass.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Each prompt has its own stream, whatever the verifier.")] = 0,
+    dtype: Annotated[str, typer.Option(help="Of the weights: auto, float32, bfloat16, ...")] = "auto",
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, ...; a GPU if there is one.", show_default=False)
+    ] = None,
+    device_map: Annotated[
+        str | None,
+        typer.Option(help="As in transformers (auto), for models larger than one GPU.", show_default=False),
+    ] = None,
+    baseline: Annotated[
+        bool, typer.Option(help="Decode plainly with the target, too, to compare the speed.")
+    ] = True,
+    text: Annotated[bool, typer.Option("--text", help="Show what was generated.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write prompts.parquet and blocks.parquet there.", show_default=False
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run verifiers on a real pair of models: accepted tokens, speed, and where the time goes.
+
+    For example: nodebudget decode --pair smollm2/without-10-13 --compare token,bv,traversal,gbv --paths 3
+    --length 6 --prompts human-eval --count 4
+    """
+    from .decode import DecodeConfig, check_out, decode_report, run_decode, save_decode
+
+    if (verifier is None) == (compare is None):
+        raise ValueError("name one verifier with --verifier, or several with --compare")
+    config = DecodeConfig(
+        verifiers=(verifier,) if verifier is not None else tuple((compare or "").split(",")),
+        paths=paths,
+        length=length,
+        prompts=prompts,
+        pair=pair,
+        target=target,
+        draft=draft,
+        count=count,
+        max_new_tokens=max_new_tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+        dtype=dtype,
+        device=device,
+        device_map=device_map,
+        baseline=baseline,
+    )
+    if out is not None:
+        check_out(out)
+    with contextlib.redirect_stdout(sys.stderr):  # what a user's verifier prints is not part of the answer
+        result = run_decode(config)
+    if out is not None:
+        save_decode(result, out)
+    if as_json:
+        _print_json(decode_report(result, text=text))
+    else:
+        from .decode_tables import print_decode
+
+        print_decode(result, text=text)
+
+
 def _print_json(document: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(document) + "\n")
 

@@ -86,4 +86,3 @@ def keep_drafted(draft: CachedModel, nodes: PathNodes, node: int) -> None:
         draft.keep([depth * nodes.paths + path for depth in range(kept)])
     elif nodes.depth > 1:
         draft.keep_row(path, kept)
-

@@ -104,11 +104,12 @@ class Decoder:
             ValueError: for an empty prompt, an id outside the vocabulary, `max_new_tokens` below 1, prompt and
                 output longer than the context, and rows of a model that are no laws (NaN).
         """
-        self._check(prompt, max_new_tokens)
+        self.check(prompt, max_new_tokens)
         with torch.inference_mode():
             return _Run(self, list(prompt), np.random.SeedSequence(seed)).generate(max_new_tokens, on_tokens)
 
-    def _check(self, prompt: Sequence[int], max_new_tokens: int) -> None:
+    def check(self, prompt: Sequence[int], max_new_tokens: int) -> None:
+        """Raise ValueError for a prompt that `decode` would refuse."""
         if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
             raise ValueError(f"max_new_tokens: got {max_new_tokens!r}; expected a whole number, at least 1")
         if not len(prompt):

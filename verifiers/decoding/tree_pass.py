@@ -82,5 +82,3 @@ def _seen(nodes: PathNodes) -> np.ndarray:
     for node in range(1, len(nodes)):
         seen[node] |= seen[nodes.parent[node]]
     return seen
-
-
