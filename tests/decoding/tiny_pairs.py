@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from nodebudget.verifiers.decoding import ModelPair
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedModel
@@ -43,6 +45,15 @@ def gpt2(seed: int, *, vocab: int = 8, layers: int = 2, sharpness: float = 3.0) 
 
 def pair(target: PreTrainedModel, draft: PreTrainedModel) -> ModelPair:
     return ModelPair("tiny", target, draft, None, int(target.config.vocab_size))
+
+
+def alike(make: Callable[..., PreTrainedModel]) -> ModelPair:
+    """A target, and a draft that has part of its weights: some tokens are accepted, some are not."""
+    target, draft = make(0), make(0)
+    with torch.inference_mode():
+        for weight, other in zip(draft.parameters(), make(1).parameters(), strict=True):
+            weight.lerp_(other, 0.3)
+    return pair(target, draft)
 
 
 def _made(kind: type, config: object, seed: int, sharpness: float) -> PreTrainedModel:
