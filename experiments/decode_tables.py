@@ -8,10 +8,14 @@ from rich.table import Table
 from .bound import plain
 from .decode import DecodeResult, speedup
 
+WIDTH = 100
+"""What the tables need."""
+
 
 def print_decode(result: DecodeResult, *, text: bool) -> None:
     """Print what came out, for people."""
-    console = Console(soft_wrap=True, highlight=False)
+    # A narrow terminal breaks the lines; it does not cut the numbers.
+    console = Console(soft_wrap=True, highlight=False, width=max(WIDTH, Console().width))
     config, summaries = result.config, result.summaries()
     first = summaries[0]
     sampling = [f"temperature {config.temperature:g}"]
