@@ -156,7 +156,7 @@ def test_logits_that_are_no_numbers_are_refused(name: str | None) -> None:
     with torch.inference_mode():
         models.target.get_output_embeddings().weight[2] = torch.nan
     decoder = Decoder(models, name and get_verifier(name))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="not finite|rows are not laws"):
+    with pytest.raises(ValueError, match=r"not finite|rows are not laws"):
         decoder.decode(PROMPT, max_new_tokens=4)
 
 
