@@ -113,12 +113,23 @@ class Arrays:
             return self.xp.arange(count, device=self.device)
         return np.arange(count)
 
+    def inverse(self, orders: Array) -> Array:
+        """(g, V): for each row of orders, a permutation, the place of every index in it."""
+        places = self.xp.broadcast_to(self.positions(orders.shape[1])[None, :], orders.shape)
+        inverse = self.xp.zeros_like(orders)
+        if self.torch:
+            return inverse.scatter_(1, orders, places)
+        np.put_along_axis(inverse, orders, places, axis=1)
+        return inverse
+
     def sum(self, values: Array) -> Array:
         """The sum along the last axis."""
         return self.xp.sum(values, axis=-1)
 
     def positive(self, values: Array) -> Array:
         """max(0, values); NaN stays NaN."""
+        if self.torch:
+            return values.clamp(min=0)
         return self.xp.where(values < 0, self.zero, values)
 
     def divide(self, numerator: Array, denominator: Array) -> Array:
@@ -129,7 +140,8 @@ class Arrays:
     def normalise(self, rows: Array, fallback: Array) -> Array:
         """Each row over its sum; a row without mass becomes the row of `fallback`."""
         mass = self.sum(rows)[:, None]
-        return self.xp.where(mass == 0, fallback, self.divide(rows, mass))
+        empty = mass == 0
+        return self.xp.where(empty, fallback, rows / self.xp.where(empty, self.one, mass))
 
     def products(self, factors: Array) -> Array:
         """(n + 1,): the products of the first 0, 1, ..., n factors."""

@@ -75,7 +75,7 @@ def pick_path(tree: DraftTree) -> tuple[Array, Array]:
     path, orders = [arrays.index([0])], []
     for i in range(nodes.depth):
         order = ranking(tree, arrays.take(target, path[-1]), arrays.take(draft, path[-1]))
-        rank = arrays.take(xp.argsort(order[0]), arrays.index(nodes.token[nodes.path_nodes[:, i + 1]]))
+        rank = arrays.take(arrays.inverse(order)[0], arrays.index(nodes.token[nodes.path_nodes[:, i + 1]]))
         rank = xp.where(standing, rank, tree.vocab)
         standing = standing & (rank == xp.min(rank))
         picked = xp.reshape(xp.max(xp.where(standing, everyone, 0)), (1,))
@@ -91,6 +91,17 @@ def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
     """
     xp = tree.arrays.xp
     return xp.argsort(rank_by_ratio(target, draft, tree.rounding), axis=1)
+    arrays, xp = tree.arrays, tree.arrays.xp
+    if not tree.exact:
+        target, draft = xp.sqrt(target), xp.sqrt(draft)
+    key = arrays.divide(target, draft)
+    order = xp.argsort(-key, axis=1, stable=True)
+    by_key = xp.take_along_axis(key, order, axis=1)
+    lower = by_key[:, 1:] < by_key[:, :-1] * (1 - tree.rounding)
+    group = xp.cumsum(xp.astype(lower, xp.int64), 1)
+    first = xp.zeros_like(order[:, :1])
+    group_of_token = xp.take_along_axis(xp.concat([first, group], axis=1), arrays.inverse(order), axis=1)
+    return xp.argsort(group_of_token, axis=1, stable=True)
 
 
 def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> Array:
@@ -98,4 +109,4 @@ def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> Array:
     xp = arrays.xp
     from_lowest = xp.flip(xp.take_along_axis(draft, order, axis=1), axis=1)
     before = xp.cumsum(xp.concat([arrays.zeros(draft.shape[0], 1), from_lowest[:, :-1]], axis=1), 1)
-    return xp.take_along_axis(xp.flip(before, axis=1), xp.argsort(order, axis=1), axis=1)
+    return xp.take_along_axis(xp.flip(before, axis=1), arrays.inverse(order), axis=1)

@@ -219,8 +219,9 @@ def test_real_models_in_a_process_of_their_own() -> None:
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"the package {package} is not installed; make test installs it")
     done = subprocess.run(
-        [str(COMMAND), "decode", "--pair", "smollm2/without-10-13", "--verifier", "traversal", "--paths", "2"]
-        + ["--length", "2", "--prompts", "human-eval", "--count", "1", "--max-new-tokens", "4", "--json"],
+        f"{COMMAND} decode --pair smollm2/without-10-13 --verifier traversal --paths 2 --length 2 "
+        "--prompts human-eval --count 1 --max-new-tokens 4 --json",
+        shell=True,
         capture_output=True,
         text=True,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},

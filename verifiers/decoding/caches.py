@@ -114,7 +114,8 @@ class CachedModel:
         self._branched = 0
 
     def _layers(self) -> list[Any]:
-        return [layer for layer in self.cache.layers if layer.is_initialized]
+        layers: list[Any] = list(self.cache.layers)
+        return [layer for layer in layers if layer.is_initialized]
 
     def _forward(self, ids: Tensor, *, rows: int, **arguments: Any) -> Tensor:
         output = self.model(input_ids=ids, cache=self.cache, use_cache=True, **arguments)
@@ -148,7 +149,9 @@ def context_limit(model: PreTrainedModel) -> int | None:
 
 def input_device(model: PreTrainedModel) -> torch.device:
     """The device of the embeddings, where token ids go in; with `device_map` other layers may be elsewhere."""
-    return model.get_input_embeddings().weight.device
+    table: Any = model.get_input_embeddings().weight
+    device: torch.device = table.device
+    return device
 
 
 def takes_argument(model: PreTrainedModel, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from transformers import PreTrainedModel
 
@@ -29,8 +30,8 @@ class ForwardCost:
     def of(cls, model: PreTrainedModel) -> ForwardCost:
         """The cost of a model of transformers; parameters that are shared count once."""
         config = model.config.get_text_config()
-        table = model.get_input_embeddings().weight
-        output = model.get_output_embeddings()
+        table: Any = model.get_input_embeddings().weight
+        output: Any = model.get_output_embeddings()
         head = table.numel() if output is None else output.weight.numel()
         tied = output is None or output.weight is table
         body = sum(parameter.numel() for parameter in model.parameters()) - table.numel()
