@@ -91,17 +91,6 @@ def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
     """
     xp = tree.arrays.xp
     return xp.argsort(rank_by_ratio(target, draft, tree.rounding), axis=1)
-    arrays, xp = tree.arrays, tree.arrays.xp
-    if not tree.exact:
-        target, draft = xp.sqrt(target), xp.sqrt(draft)
-    key = arrays.divide(target, draft)
-    order = xp.argsort(-key, axis=1, stable=True)
-    by_key = xp.take_along_axis(key, order, axis=1)
-    lower = by_key[:, 1:] < by_key[:, :-1] * (1 - tree.rounding)
-    group = xp.cumsum(xp.astype(lower, xp.int64), 1)
-    first = xp.zeros_like(order[:, :1])
-    group_of_token = xp.take_along_axis(xp.concat([first, group], axis=1), arrays.inverse(order), axis=1)
-    return xp.argsort(group_of_token, axis=1, stable=True)
 
 
 def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> Array:
