@@ -16,8 +16,9 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: the naive sampling of arXiv:2305.09781; statement 10.1.
     """
-    return top_down(tree, _rule)
+    return top_down(tree, rule)
 
 
-def _rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+    """Emit a token drawn from the target, whatever the continuations are (`topdown.Rule`)."""
     return Emission([], arrays.ones(tokens.shape[0]), target)

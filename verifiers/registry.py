@@ -11,9 +11,11 @@ from functools import partial
 from typing import Any
 
 from nodebudget.lp.mixed_selection import Selection
+from nodebudget.lp import Instance
 
 from . import (
     block_verification,
+    budgets,
     greedy_multipath,
     mixed_multipath,
     nss,
@@ -43,6 +45,8 @@ class Verifier:
             that picks, as `greedy_multipath.pick_path`; an exact audit can then take any number of paths.
         scores: for one that picks the path with the largest of independent random scores, the function that says
             how they are distributed, as `mixed_multipath.scores`; an exact audit can then take any number of paths.
+        budgets: for one whose node budgets take one pass over an instance's tree, that pass: from an instance
+            and K to an array (n,), or to None where it would be too large.
     """
 
     name: str
@@ -52,13 +56,26 @@ class Verifier:
     ordered: bool = True
     pick_path: Callable[[DraftTree], tuple[Any, Any]] | None = None
     scores: Callable[[DraftTree], tuple[Any, Any, Any]] | None = None
+    budgets: Callable[[Instance, int], Any] | None = None
 
 
 VERIFIERS: dict[str, Verifier] = {
     verifier.name: verifier
     for verifier in (
-        Verifier("token", token_verification.law, False, "arXiv:2211.17192, arXiv:2302.01318; statement 5.4"),
-        Verifier("bv", block_verification.law, False, "arXiv:2403.10444; statements 5.1 to 5.3"),
+        Verifier(
+            "token",
+            token_verification.law,
+            False,
+            "arXiv:2211.17192, arXiv:2302.01318; statement 5.4",
+            budgets=budgets.token_verification,
+        ),
+        Verifier(
+            "bv",
+            block_verification.law,
+            False,
+            "arXiv:2403.10444; statements 5.1 to 5.3",
+            budgets=budgets.block_verification,
+        ),
         Verifier(
             "gbv",
             greedy_multipath.law,
@@ -66,10 +83,26 @@ VERIFIERS: dict[str, Verifier] = {
             "arXiv:2602.16961; statements 6.3 and 6.4",
             ordered=False,
             pick_path=greedy_multipath.pick_path,
+            budgets=budgets.greedy_multipath,
         ),
-        Verifier("nss", nss.law, True, "arXiv:2305.09781; statement 10.1", ordered=False),
-        Verifier("specinfer", specinfer.law, True, "arXiv:2305.09781; statement 10.1"),
-        Verifier("spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1"),
+        Verifier(
+            "nss",
+            nss.law,
+            True,
+            "arXiv:2305.09781; statement 10.1",
+            ordered=False,
+            budgets=budgets.naive_sampling,
+        ),
+        Verifier(
+            "specinfer",
+            specinfer.law,
+            True,
+            "arXiv:2305.09781; statement 10.1",
+            budgets=budgets.spec_infer,
+        ),
+        Verifier(
+            "spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1", budgets=budgets.spec_tr
+        ),
         Verifier("traversal", traversal.law, True, "arXiv:2505.12398; statement 10.1"),
         Verifier(
             "mixed",

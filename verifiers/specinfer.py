@@ -17,10 +17,11 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: arXiv:2305.09781; statement 10.1.
     """
-    return top_down(tree, _rule)
+    return top_down(tree, rule)
 
 
-def _rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+    """Accept the continuations in turn against what earlier ones left of the target (`topdown.Rule`)."""
     residual, rejected, accepted = target, arrays.ones(tokens.shape[0]), []
     for j in range(tokens.shape[1]):
         wanted, drafted = arrays.pick(residual, tokens[:, j]), arrays.pick(draft, tokens[:, j])

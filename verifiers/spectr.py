@@ -27,10 +27,11 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: arXiv:2310.15141; statement 10.1.
     """
-    return top_down(tree, _rule)
+    return top_down(tree, rule)
 
 
-def _rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+    """Accept the continuations in turn against the divided target (`topdown.Rule`)."""
     count = tokens.shape[1]
     factor = division_factor(arrays, target, draft, count)[:, None]
     served = arrays.xp.minimum(draft, target / factor)
