@@ -80,14 +80,17 @@ def _source_digest() -> str:
 
 
 def _commit() -> str | None:
+    """The commit of the checkout that the code runs from, with "+changes" where its sources were edited."""
     here = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
     try:
-        shown = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True
-        )
-        tracked = subprocess.run(
-            ["git", "ls-files", "--error-unmatch", Path(__file__).name], cwd=here, capture_output=True
-        )
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # fails for a copy inside another repository
+        commit = git("rev-parse", "HEAD")
+        changed = git("status", "--porcelain", "--", "../lp", "../verifiers", ".")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return shown.stdout.strip() if tracked.returncode == 0 else None
+    return f"{commit}+changes" if changed else commit

@@ -100,9 +100,7 @@ VERIFIERS: dict[str, Verifier] = {
             "arXiv:2305.09781; statement 10.1",
             budgets=budgets.spec_infer,
         ),
-        Verifier(
-            "spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1", budgets=budgets.spec_tr
-        ),
+        Verifier("spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1", budgets=budgets.spec_tr),
         Verifier("traversal", traversal.law, True, "arXiv:2505.12398; statement 10.1"),
         Verifier(
             "mixed",

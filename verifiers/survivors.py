@@ -13,7 +13,6 @@ from nodebudget.lp.rationals import settled
 from .arrays import Array, Arrays
 from .topdown import Rule
 
-
 WORK_LIMIT = {True: 300_000, False: 6_000_000}
 """Most entries V^(K+1) times nodes above the leaves, for exact instances and for float ones."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .config import SweepConfig, load_config
+from .config import SweepConfig
+from .config_file import load_config
 from .run import SweepResult, run_sweep
 
 __all__ = ["SweepConfig", "SweepResult", "load_config", "run_sweep"]

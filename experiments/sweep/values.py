@@ -1,0 +1,104 @@
+"""E|Z| of a verifier on an instance: by one pass where there is one, else enumerated, else estimated."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from nodebudget.lp import Instance, accepted_tokens
+from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
+from nodebudget.lp.rationals import float_array
+from nodebudget.verifiers import Verifier
+from nodebudget.verifiers.audit import draft_tree
+
+How = Literal["one pass", "enumerated", "sampled"]
+
+
+@dataclass(frozen=True)
+class Value:
+    """Expected accepted tokens.
+
+    Attributes:
+        accepted: E|Z|; a Fraction where it is exact.
+        standard_error: of an estimate; None otherwise.
+        how: "one pass" over the tree, "enumerated" over all that can be drafted, or "sampled".
+        tuples: drafted tuples gone through or drawn; 0 for one pass.
+    """
+
+    accepted: Any
+    standard_error: float | None
+    how: How
+    tuples: int
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The value where it is a rational."""
+        return self.accepted if isinstance(self.accepted, Fraction) else None
+
+
+def evaluate(
+    verifier: Verifier, instance: Instance, paths: int, *, enumerate_up_to: int, samples: int, seed: list[int]
+) -> Value:
+    """The value of a verifier, in the cheapest way that is exact; an estimate where none is.
+
+    Args:
+        verifier: from the registry or a user's own.
+        instance: on the full tree, exact or float.
+        paths: number K of drafted paths.
+        enumerate_up_to: most drafted tuples to go through.
+        samples: drafted tuples of an estimate. The law of each is used in full (E|Z| given the tuple), so the
+            error is that of the drafts only.
+        seed: of the tuples drawn; verifiers with the same seed are shown the same tuples.
+
+    Raises ValueError for a user's verifier that does not return the law of the tree it was given.
+    """
+    budgets = verifier.budgets(instance, paths) if verifier.budgets else None
+    if budgets is not None:
+        return Value(accepted_tokens(budgets), None, "one pass", 0)
+    shown = paths if verifier.multipath else 1
+    count = count_drafted_tuples(instance, shown, ordered=verifier.ordered)
+    if count <= enumerate_up_to:
+        total = sum(
+            (
+                mass * _given(verifier, instance, leaves)
+                for leaves, mass in drafted_tuples(instance, shown, ordered=verifier.ordered)
+            ),
+            instance.target[0] * 0,
+        )
+        return Value(total, None, "enumerated", count)
+    mean, error = _estimate(verifier, instance.to_float(), shown, samples, seed)
+    return Value(mean, error, "sampled", samples)
+
+
+def _given(verifier: Verifier, instance: Instance, leaves: DraftedTuple) -> Any:
+    """E|Z| given the drafted leaves."""
+    tree = draft_tree(instance, leaves)
+    try:
+        accepted = verifier.law(tree).expected_accepted
+    except (Exception, SystemExit) as error:  # whatever a user's function does
+        raise ValueError(
+            f"{verifier.name} failed on a drafted tree of {instance!r}: {type(error).__name__}: {error}; "
+            "expected the AcceptanceLaw of the tree it was given"
+        ) from error
+    return accepted if instance.exact else float(accepted)
+
+
+def _estimate(
+    verifier: Verifier, instance: Instance, paths: int, samples: int, seed: list[int]
+) -> tuple[float, float]:
+    """Mean and standard error over random drafted tuples; equal ones are evaluated once."""
+    leaves = drafted_leaves(instance)
+    mass = float_array(instance.joint_draft)[leaves]
+    drawn = np.random.default_rng(seed).choice(leaves, size=(samples, paths), p=mass / mass.sum())
+    if not verifier.ordered:
+        drawn.sort(axis=1)
+    times = Counter(map(tuple, drawn.tolist()))
+    values = np.array([_given(verifier, instance, drafted) for drafted in times])
+    weights = np.array(list(times.values())) / samples
+    mean = float(values @ weights)
+    variance = float(((values - mean) ** 2) @ weights) * samples / (samples - 1)
+    return mean, math.sqrt(variance / samples)
