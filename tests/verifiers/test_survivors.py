@@ -14,6 +14,7 @@ from nodebudget.verifiers.topdown import Emission
 
 ONE_PASS = [verifier for verifier in VERIFIERS.values() if verifier.budgets is not None]
 CASES = [
+    (random_instance("flat", 3, 2, seed=1), 2),
     (random_instance("flat", 3, 2, seed=4, zeros=0.3), 2),
     (random_instance("flat", 2, 3, seed=2), 2),
     (random_instance("iid", 2, 2, seed=4, zeros=0.2), 3),
@@ -43,7 +44,7 @@ def test_survivors_matter() -> None:
     def forgetful(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
         return specinfer_rule(arrays, target, draft, tokens[:, :1])
 
-    instance, paths = CASES[3]
+    instance, paths = CASES[0]  # one whose residuals have more than one token left
     right = top_down_budgets(instance, paths, specinfer_rule)
     wrong = top_down_budgets(instance, paths, forgetful)
     assert right is not None
