@@ -436,6 +436,41 @@ def sweep(
         print_sweep(done)
 
 
+@app.command()
+def figures(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Figures by name; all of them when left out.", show_default=False
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the files go.")] = Path("figures"),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Result files to draw from [default: those that come with nodebudget].",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw the figures from stored results, each as PDF and PNG, with the same bytes every time.
+
+    An unknown NAME is answered with the list of all. Nothing heavy is computed; the commands that made the
+    results are in the README. Exit code 2 for an unknown name, or a result file that is missing.
+    """
+    from nodebudget.paper_figures import RESULTS, draw_figures
+
+    files = []
+    for file in draw_figures(names or [], out, RESULTS if results is None else results):
+        files.append(str(file))
+        if not as_json:
+            typer.echo(file)
+    if as_json:
+        _print_json({"files": files})
+
+
 def _print_json(document: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(document) + "\n")
 
