@@ -49,7 +49,7 @@ def _panel(axis: Any, instance: Instance, budgets: Array, title: str) -> None:
     points = np.array([[mass[chain].sum(), budgets[chain].sum()] for chain in chains])
     axis.plot(*points.T, ".", color="#9A9A9A", markersize=1.6, label=f"all {len(chains)} antichains A")
     t = np.linspace(0, 1, 201)
-    axis.plot(t, [hit_probability(float(x), PATHS) for x in t], color="black", label="f(t) = 1 − (1 − t)²")
+    axis.plot(t, [hit_probability(float(x), PATHS) for x in t], color="black", label="$f(t) = 1-(1-t)^2$")
     hull = _upper_hull(points)
     axis.plot(*hull.T, color="#0072B2", marker="o", markersize=3, linewidth=0.9, label="upper hull")
     broken = violated_antichains(instance.tree, budgets, mass, PATHS, tolerance=VIOLATED)
