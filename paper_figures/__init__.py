@@ -6,6 +6,6 @@ files to a matplotlib figure. `FIGURES` finds them by their names; nothing else 
 
 from __future__ import annotations
 
-from .registry import FIGURES, RESULTS, draw_figures
+from .registry import FIGURES, RESULTS, draw_figures, figure
 
-__all__ = ["FIGURES", "RESULTS", "draw_figures"]
+__all__ = ["FIGURES", "RESULTS", "draw_figures", "figure"]

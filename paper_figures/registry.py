@@ -7,6 +7,7 @@ import os
 import pkgutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 STYLE = HERE / "nodebudget.mplstyle"
@@ -27,6 +28,18 @@ WITHOUT_TIME = {"pdf": {"CreationDate": None, "ModDate": None}, "png": {}}
 """Metadata of the files: no time, so that the same figure has the same bytes."""
 
 
+def figure(name: str, results: Path = RESULTS) -> Any:
+    """One figure as a matplotlib figure, to show in a notebook; `draw_figures` writes files.
+
+    Raises ValueError as `draw_figures` does.
+    """
+    import matplotlib.pyplot as plt
+
+    _check_names([name])
+    with plt.style.context(["default", STYLE]):
+        return importlib.import_module(f"{__package__}.fig_{name}").draw(results)
+
+
 def draw_figures(names: Iterable[str], out: Path, results: Path = RESULTS) -> Iterator[Path]:
     """Draw figures by name and write each as PDF and PNG; gives the files as they are written.
 
@@ -39,14 +52,18 @@ def draw_figures(names: Iterable[str], out: Path, results: Path = RESULTS) -> It
     left behind.
     """
     chosen = list(dict.fromkeys(names)) or list(FIGURES)
-    for name in chosen:
-        if name not in FIGURES:
-            raise ValueError(f"figure: got {name!r}; expected some of {', '.join(FIGURES)}")
+    _check_names(chosen)
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: {str(out)!r} is a file; expected a folder")
     out.mkdir(parents=True, exist_ok=True)
     for name in chosen:
         yield from _write(name, out, results)
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in FIGURES:
+            raise ValueError(f"figure: got {name!r}; expected some of {', '.join(FIGURES)}")
 
 
 def _write(name: str, out: Path, results: Path) -> Iterator[Path]:
@@ -55,15 +72,15 @@ def _write(name: str, out: Path, results: Path) -> Iterator[Path]:
     mpl.use("agg")
     import matplotlib.pyplot as plt
 
+    drawn = figure(name, results)
     with plt.style.context(["default", STYLE]):
-        figure = importlib.import_module(f"{__package__}.fig_{name}").draw(results)
         for kind, metadata in WITHOUT_TIME.items():
             file = out / f"{name}.{kind}"
             unfinished = out / f".{name}.{os.getpid()}.{kind}"
             try:
-                figure.savefig(unfinished, metadata=metadata)
+                drawn.savefig(unfinished, metadata=metadata)
                 os.replace(unfinished, file)
             finally:
                 unfinished.unlink(missing_ok=True)
             yield file
-        plt.close(figure)
+        plt.close(drawn)
