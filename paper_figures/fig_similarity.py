@@ -28,10 +28,10 @@ def draw(results: Path) -> Any:
         below = [100 * float((gap < -1e-12).mean()) for gap in gaps]
         bottom.plot(similarities, below, color=color, marker=marker, linestyle=line)
     top.axhline(0, color="black", linewidth=0.8)
-    top.annotate("GBV accepts more", (0.01, 0.03), xycoords=("axes fraction", "data"), va="bottom")
-    top.annotate("BV accepts more", (0.01, -0.03), xycoords=("axes fraction", "data"), va="top")
+    top.annotate("GBV accepts more", (0.02, 0.98), xycoords=("axes fraction", "data"), va="top")
+    top.annotate("BV accepts more", (0.02, -0.13), xycoords=("axes fraction", "data"), va="top")
     top.set_ylabel("accepted tokens,\nGBV minus BV")
-    top.legend(loc="lower left", bbox_to_anchor=(0.0, 0.02))
+    top.legend(loc="lower left", title="mean, and 10% to 90%\nof the instances", alignment="left")
     bottom.set_ylabel("instances with\nGBV < BV (%)")
     bottom.set_ylim(-4, 104)
     bottom.set_yticks([0, 50, 100])
