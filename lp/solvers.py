@@ -134,6 +134,14 @@ class HighsSession:
         """Run the simplex method and read status, values, duals and basis."""
         self._highs.run()
         status = self._status()
+        iterations = int(self._highs.getInfo().simplex_iteration_count)
+        if status is Status.UNKNOWN:
+            # After many added rows the last basis can be so ill-conditioned that HiGHS ends without a verdict,
+            # dual infeasibilities left (seen with V = 3, L = 5, K = 2). From scratch it reaches one.
+            self._must(self._highs.clearSolver())
+            self._highs.run()
+            status = self._status()
+            iterations += int(self._highs.getInfo().simplex_iteration_count)
         found = self._highs.getSolution()
         info = self._highs.getInfo()
         basis = self._highs.getBasis()
@@ -147,7 +155,7 @@ class HighsSession:
                 np.array([s == basic for s in basis.col_status], dtype=bool),
                 np.array([s == basic for s in basis.row_status], dtype=bool),
             ),
-            int(info.simplex_iteration_count),
+            iterations,
         )
 
     def _status(self) -> Status:

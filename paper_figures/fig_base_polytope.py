@@ -39,9 +39,9 @@ def draw(results: Path) -> Any:
     )
     for ranking in around:
         away = vertices[ranking] - centre
-        spot = vertices[ranking] + 0.095 * away / np.linalg.norm(away)
+        x, height = vertices[ranking] + 0.095 * away / np.linalg.norm(away)
         axis.text(
-            *spot, ">".join(map(str, ranking)), ha="center", va="center", color="#00507F", fontsize=6.5,
+            x, height, ">".join(map(str, ranking)), ha="center", va="center", color="#00507F", fontsize=6.5,
             bbox={"boxstyle": "round,pad=0.1", "color": "white"},
         )  # fmt: skip
     wanted, drafted = float_array(target)[1:], float_array(draft)[1:]
@@ -79,4 +79,5 @@ def _simplex(axis: Any) -> None:
     for y, (shift, ha, va) in enumerate(
         (((0.02, -0.06), "center", "top"), ((-0.02, -0.06), "center", "top"), ((0, 0.02), "center", "bottom"))
     ):
-        axis.text(*(CORNERS[y] + shift), f"always token {y}", ha=ha, va=va, fontsize=7)
+        x, height = CORNERS[y] + shift
+        axis.text(x, height, f"always token {y}", ha=ha, va=va, fontsize=7)

@@ -88,7 +88,7 @@ def _ray(workers: int, scheduler: str | None) -> Iterator[None]:
         raise ValueError(
             f"--backend ray: {error.name} is not installed; expected pip install 'nodebudget[ray]'"
         ) from None
-    ray.init(address=scheduler, **({} if scheduler else {"num_cpus": workers}), log_to_driver=False)
+    ray.init(address=scheduler, num_cpus=None if scheduler else workers, log_to_driver=False)
     try:
         register_ray()
         with parallel_config(backend="ray"):

@@ -187,6 +187,12 @@ def test_a_solver_that_reports_no_optimum_is_a_failure(
         solve_single_path(motivating())
 
 
+def test_a_warm_start_without_a_verdict_is_tried_from_scratch() -> None:
+    """An instance on which HiGHS ends as "unknown" in the middle of the cutting planes; its proof is exact."""
+    instance = random_instance("logits", 3, 5, seed=9, similarity=0.5, concentration=2.0)
+    assert solve_multi_path(instance, 2).certified
+
+
 def test_a_solver_that_stops_early_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """HiGHS itself, told to do no iteration: a status that the table does not call optimal."""
     quiet = solvers_module._quiet_highs
