@@ -1,0 +1,104 @@
+"""What docs/findings.md says, recomputed, or read off the stored results that it names."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nodebudget.lp import Instance, accepted_tokens
+from nodebudget.lp.rationals import fmpq_array, to_fraction
+from nodebudget.paper_figures import RESULTS
+from nodebudget.paper_figures.common import Rows, mean, rows_of, share, where
+from nodebudget.verifiers import spectr
+from nodebudget.verifiers.survivors import top_down_budgets
+
+PAGE = (Path(__file__).parents[1] / "docs" / "findings.md").read_text(encoding="utf-8")
+
+
+def says(*words: str) -> None:
+    """The page has these words next to each other, wherever its lines break."""
+    assert " ".join(words) in re.sub(r"\s+", " ", PAGE)
+
+
+def below(rows: Rows) -> float:
+    """On how many instances GBV is below BV, in percent."""
+    accepted = {(row["verifier"], row["seed"]): row["accepted_tokens"] for row in rows}
+    seeds = {seed for _, seed in accepted}
+    return 100 * sum(accepted["gbv", s] < accepted["bv", s] - 1e-12 for s in seeds) / len(seeds)
+
+
+def test_greedy_selection_and_similarity() -> None:
+    rows = rows_of(RESULTS, "similarity")
+    shares = [
+        f"{share(where(rows, verifier='gbv', paths=paths, similarity=similarity)):.0%}"
+        for paths in (2, 4)
+        for similarity in (0.5, 1.0)
+    ]
+    says(f"keeps {shares[0]} of OPT_2 at correlation 0.5 and {shares[1]} for equal models")
+    says(f"with four paths it is at {shares[2]} of OPT_4 and {shares[3]},")
+    counts = [below(where(rows, paths=4, similarity=similarity)) for similarity in (0.5, 0.9, 0.95, 1.0)]
+    assert counts == [17.5, 35, 75, 100]
+    says("below BV on 17.5%, 35%, 75% and 100% of the pairs at correlations 0.5, 0.9, 0.95 and 1")
+
+
+def test_the_order_of_verifiers_depends_on_the_models() -> None:
+    rows = rows_of(RESULTS, "families")
+
+    def percent(name: str, **group: Any) -> str:
+        return f"{share(where(rows, verifier=name, **group)):.0%}"
+
+    flat, near = {"family": "flat"}, {"family": "logits", "similarity": 0.9}
+    said = [percent(name, **flat) for name in ("gbv", "spectr", "traversal", "specinfer")]
+    says(
+        f"{said[0]} of OPT_2 on flat random laws, SpecTr {said[1]}, traversal {said[2]}, SpecInfer {said[3]}."
+    )
+    said = [percent(name, **near) for name in ("spectr", "traversal", "specinfer", "bv", "gbv")]
+    assert said[1] == said[2]
+    says(f"SpecTr {said[0]}, traversal and SpecInfer {said[1]}, BV on one path {said[3]}, GBV {said[4]}.")
+
+
+def test_more_paths() -> None:
+    rows = rows_of(RESULTS, "paths")
+
+    def efficiency(name: str, paths: int, column: str = "accepted_tokens") -> str:
+        return f"{1 + mean(where(rows, verifier=name, paths=paths, similarity=0.5), column):.2f}"
+
+    says(f"block efficiency is {efficiency('gbv', 2)} with two paths and {efficiency('gbv', 8)} with eight,")
+    says(f"SpecTr's {efficiency('spectr', 2)} and {efficiency('spectr', 8)}, and OPT_K's",
+         f"{efficiency('gbv', 2, 'optimum')} and {efficiency('gbv', 8, 'optimum')}.")  # fmt: skip
+    naive, greedy = (share(where(rows, verifier=n, paths=8, similarity=0.95)) for n in ("nss", "gbv"))
+    says(f"it keeps {naive:.0%} of OPT_8, GBV {greedy:.0%}.")
+
+
+def test_a_larger_factor_than_the_smallest_accepts_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = [Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)]
+    instance = Instance.from_laws(3, 1, {(): law}, {(): law[::-1]})
+    smallest = spectr.division_factor
+
+    def accepted(more: Fraction) -> Fraction:
+        def factor(*rows: Any) -> Any:
+            return fmpq_array([to_fraction(value) + more for value in smallest(*rows)])
+
+        monkeypatch.setattr(spectr, "division_factor", factor)
+        budgets = top_down_budgets(instance, 3, spectr.rule)
+        assert budgets is not None
+        return Fraction(accepted_tokens(budgets))
+
+    values = [accepted(Fraction(step, 100)) for step in (0, 1, 10, 40)]
+    assert values == sorted(set(values))
+    says(f"from {float(values[0]):.4f} at the smallest g to {float(values[-1]):.4f} at g + 0.4")
+
+
+def test_a_wrong_number_would_be_noticed() -> None:
+    with pytest.raises(AssertionError):
+        says("it keeps 81% of OPT_8")
+
+
+def test_every_linked_file_exists() -> None:
+    links = re.findall(r"\]\(((?!http)[^)#]+)", PAGE) + re.findall(r"!\[[^]]*\]\(([^)]+)\)", PAGE)
+    assert links
+    for link in links:
+        assert (Path(__file__).parents[1] / "docs" / link).exists(), link
