@@ -460,8 +460,10 @@ def figures(
     An unknown NAME is answered with the list of all. Nothing heavy is computed; the commands that made the
     results are in the README. Exit code 2 for an unknown name, or a result file that is missing.
     """
+    import matplotlib as mpl
     from nodebudget.paper_figures import RESULTS, draw_figures
 
+    mpl.use("agg")  # needs no display
     files = []
     for file in draw_figures(names or [], out, RESULTS if results is None else results):
         files.append(str(file))

@@ -37,7 +37,9 @@ def figure(name: str, results: Path = RESULTS) -> Any:
 
     _check_names([name])
     with plt.style.context(["default", STYLE]):
-        return importlib.import_module(f"{__package__}.fig_{name}").draw(results)
+        drawn = importlib.import_module(f"{__package__}.fig_{name}").draw(results)
+    plt.close(drawn)  # it is shown by who asked for it, once
+    return drawn
 
 
 def draw_figures(names: Iterable[str], out: Path, results: Path = RESULTS) -> Iterator[Path]:
@@ -67,9 +69,6 @@ def _check_names(names: Iterable[str]) -> None:
 
 
 def _write(name: str, out: Path, results: Path) -> Iterator[Path]:
-    import matplotlib as mpl
-
-    mpl.use("agg")
     import matplotlib.pyplot as plt
 
     drawn = figure(name, results)
@@ -83,4 +82,3 @@ def _write(name: str, out: Path, results: Path) -> Iterator[Path]:
             finally:
                 unfinished.unlink(missing_ok=True)
             yield file
-        plt.close(drawn)
