@@ -61,7 +61,7 @@ def test_python_example(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_path_named_exists() -> None:
-    named = re.findall(r"`((?:lp|verifiers|experiments|docs|tests)/[\w/.]*)`", README)
+    named = re.findall(r"`((?:lp|verifiers|experiments|paper_figures|notebooks|docs|tests)/[\w/.]*)`", README)
     assert named
     for name in named:
         assert (ROOT / name).exists(), name
