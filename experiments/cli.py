@@ -361,6 +361,8 @@ def decode(
         from .decode_tables import print_decode
 
         print_decode(result, text=text)
+
+
 def sweep(
     config: Annotated[
         Path,

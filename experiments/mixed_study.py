@@ -1,6 +1,6 @@
 """How much of OPT_K - BV mixed multi-path block verification closes, against similarity and concentration.
 
-    python -m nodebudget.experiments.mixed_study paper_figures/data/mixed_study.csv --seeds 20
+    python -m nodebudget.experiments.mixed_study paper_figures/results/mixed_study.csv --seeds 20
 
 adds the rows that the file lacks, one instance of the logits family each, and prints the table of the whole
 file. Everything is in floats; OPT_K is by cutting planes, and an instance where these fail keeps the reason in

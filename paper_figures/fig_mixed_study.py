@@ -1,43 +1,47 @@
-"""Share of OPT_K - BV that GBV and mixed selection close, against draft-target similarity.
-
-    python paper_figures/fig_mixed_study.py [OUT]
-
-reads paper_figures/data/mixed_study.csv and writes OUT, by default mixed_study.pdf in the current directory.
-"""
+"""Share of OPT_K - BV that GBV and mixed selection close, against draft-target similarity (V = 8, L = 3)."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from nodebudget.experiments.mixed_study import PATHS, SIMILARITIES, load
 
-HERE = Path(__file__).parent
+from .common import COLUMN, look
+
 LOWEST = -0.5
 
 
-def draw(out: Path) -> None:
-    """Draw the figure: a panel for each K, means over concentrations and seeds; GBV's line leaves the panel below."""
-    rows = [row for row in load(HERE / "data" / "mixed_study.csv") if np.isfinite(row.optimum)]
-    with plt.style.context(HERE / "nodebudget.mplstyle"):
-        figure, panels = plt.subplots(1, len(PATHS), sharey=True)
-        for panel, paths in zip(panels, PATHS, strict=True):
-            for name, label, marker in (("mixed", "mixed", "o"), ("gbv", "GBV", "s")):
-                shares = [
-                    np.mean([r.closed(name) for r in rows if r.similarity == s and r.paths == paths])
-                    for s in SIMILARITIES
-                ]
-                panel.plot(SIMILARITIES, shares, marker=marker, label=label)
-            panel.axhline(0, color="0.6", linewidth=0.6)
-            panel.set_title(f"K = {paths}", fontsize=8)
-            panel.set_xlabel("similarity")
-            panel.set_ylim(LOWEST, 1.05)
-        panels[0].set_ylabel("share of OPT$_K$ - BV closed")
-        panels[0].legend(loc="lower left")
-        figure.savefig(out)
-
-
-if __name__ == "__main__":
-    draw(Path(sys.argv[1] if len(sys.argv) > 1 else "mixed_study.pdf"))
+def draw(results: Path) -> Any:
+    """A panel for each K, means over concentrations and seeds; GBV's line leaves the panel below."""
+    file = results / "mixed_study.csv"
+    if not file.exists():
+        raise ValueError(
+            f"{str(file)!r} is missing; make it with: python -m nodebudget.experiments.mixed_study {file}"
+        )
+    rows = [row for row in load(file) if np.isfinite(row.optimum)]
+    figure, panels = plt.subplots(1, len(PATHS), figsize=(COLUMN, 2.2), sharey=True)
+    for panel, paths in zip(panels, PATHS, strict=True):
+        for name in ("mixed", "gbv"):
+            drawn = look(name)
+            shares = [
+                np.mean([r.closed(name) for r in rows if r.similarity == s and r.paths == paths])
+                for s in SIMILARITIES
+            ]
+            panel.plot(
+                SIMILARITIES,
+                shares,
+                marker=drawn.marker,
+                color=drawn.color,
+                linestyle=drawn.line,
+                label=drawn.label,
+            )
+        panel.axhline(0, color="0.4", linewidth=0.8)
+        panel.set_title(f"K = {paths}")
+        panel.set_xlabel("similarity")
+        panel.set_ylim(LOWEST, 1.05)
+    panels[0].set_ylabel("share of OPT$_K$ $-$ BV closed")
+    panels[0].legend(loc="lower left")
+    return figure

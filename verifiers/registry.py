@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from nodebudget.lp.mixed_selection import Selection
 from nodebudget.lp import Instance
+from nodebudget.lp.mixed_selection import Selection
 
 from . import (
     block_verification,
