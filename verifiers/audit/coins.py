@@ -215,7 +215,7 @@ def _run(program: Callable[[list[Coin]], Any], run: _Run, coins: int) -> Any:
 
 def _global_generators() -> tuple[Any, ...]:
     """The states of the generators that a program can draw from behind the caller's back."""
-    kind, words, *rest = np.random.get_state()  # noqa: NPY002  (the legacy generator is what is watched)
-    states = (random.getstate(), kind, words.tobytes(), tuple(rest))
+    legacy: Any = np.random.get_state()  # noqa: NPY002  (the legacy generator is what is watched)
+    states = (random.getstate(), legacy[1].tobytes(), tuple(legacy[2:]))
     torch = sys.modules.get("torch")
     return states if torch is None else (*states, bytes(torch.get_rng_state().tolist()))
