@@ -218,4 +218,4 @@ def _global_generators() -> tuple[Any, ...]:
     legacy: Any = np.random.get_state()  # noqa: NPY002  (the legacy generator is what is watched)
     states = (random.getstate(), legacy[1].tobytes(), tuple(legacy[2:]))
     torch = sys.modules.get("torch")
-    return states if torch is None else (*states, bytes(torch.get_rng_state().tolist()))
+    return states if torch is None else (*states, torch.get_rng_state().numpy().tobytes())
