@@ -11,9 +11,11 @@ import array_api_compat
 import numpy as np
 
 from .antichains import check_paths
+from .depth_one_mixture import depth_one_mixture
 from .exact_mixture import exact_mixture
 from .instances import Instance
-from .node_rules import MixedRule, NodeRule, depth_one_mixture
+from .mixed_rule import MixedRule
+from .node_rules import NodeRule
 from .rationals import Array, fast, fmpq_array, settled, to_fmpq
 from .scores import OnPath, classes, lifts, next_state
 from .selection import RATIO_TIE

@@ -62,11 +62,22 @@ def classes(draft: Array, ranks: Array) -> tuple[Array, Array]:
         two arrays of the shape of `ranks`.
     """
     xp = array_api_compat.array_namespace(draft)
-    mass = draft.reshape((draft.shape[0], *[1] * (ranks.ndim - 1), draft.shape[1]))
-    none = draft[:1, :1].reshape([1] * (ranks.ndim + 1)) * 0
-    other, own = ranks[..., None, :], ranks[..., :, None]
-    below = xp.sum(xp.where(other > own, mass, none), axis=-1)
-    return below, xp.sum(xp.where(other == own, mass, none), axis=-1)
+    shape, cells = ranks.shape, draft.shape[1]
+    mass = xp.broadcast_to(draft.reshape((draft.shape[0], *[1] * (ranks.ndim - 2), cells)), shape)
+    ranks = ranks.reshape((-1, cells))
+    # From the lowest class up: masses of lower classes are sums of what is there, and the lowest has exactly 0.
+    order = xp.argsort(-ranks, axis=1, stable=True)
+    listed = xp.take_along_axis(mass.reshape((-1, cells)), order, axis=1)
+    upto = xp.concat([listed[:, :1] * 0, xp.cumsum(listed, 1)], axis=1).reshape(-1)
+    # All rows are searched at once: each row's ranks are moved beyond those of the row before.
+    span = xp.max(ranks) - xp.min(ranks) + 1
+    row = xp.cumsum(ranks[:, :1] * 0 + 1, 0) - 1
+    keys = xp.reshape(row * span - ranks, (-1,))
+    ordered = xp.reshape(row * span - xp.take_along_axis(ranks, order, axis=1), (-1,))
+    # Each row of sums has one entry more than cells, the 0 in front.
+    shift = xp.broadcast_to(row, ranks.shape).reshape(-1)
+    below, through = (upto[xp.searchsorted(ordered, keys, side=side) + shift] for side in ("left", "right"))
+    return below.reshape(shape), (through - below).reshape(shape)
 
 
 def lift(state: Array, below: Array, mass: Array) -> Array:
@@ -87,11 +98,12 @@ def lift(state: Array, below: Array, mass: Array) -> Array:
 
 
 def lifts(state: Array, below: Array, mass: Array) -> Array:
-    """(g, C): the factor nu(y|z) / q(y|z) over all families; state (g, R, K), below and mass (g, R, C)."""
-    total = lift(state[:, 0], below[:, 0], mass[:, 0])
-    for r in range(1, state.shape[1]):
-        total = total + lift(state[:, r], below[:, r], mass[:, r])
-    return total
+    """(g, ...): the lifts summed over families; state (g, R, K), below and mass (g, R, ...)."""
+    xp = array_api_compat.array_namespace(below)
+    nodes, families, count = state.shape
+    flat = (nodes * families, *below.shape[2:])
+    factor = lift(state.reshape((nodes * families, count)), below.reshape(flat), mass.reshape(flat))
+    return xp.sum(factor.reshape(below.shape), axis=1)
 
 
 def next_state(state: Array, draft: Array, below: Array, mass: Array) -> Array:
