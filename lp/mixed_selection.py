@@ -11,6 +11,7 @@ import array_api_compat
 import numpy as np
 
 from .antichains import check_paths
+from .cells import cells
 from .depth_one_mixture import depth_one_mixture
 from .exact_mixture import exact_mixture
 from .instances import Instance
@@ -19,9 +20,6 @@ from .node_rules import NodeRule
 from .rationals import Array, fast, fmpq_array, settled, to_fmpq
 from .scores import OnPath, classes, lifts, next_state
 from .selection import RATIO_TIE
-
-CELLS = 64
-"""Most tokens that are ordered one by one; the others, of the least mass, share a cell."""
 
 GRADED = (1 / 8,) * 4 + (1 / 16,) * 4 + (1 / 32,) * 4 + (1 / 64,) * 8
 """Probabilities of twenty families: a few large ones that do most of the work, small ones that even it out."""
@@ -68,13 +66,13 @@ class Selection:
         found = self.rule(data)
         xp = array_api_compat.array_namespace(data.draft)
         nodes, families = data.state.shape[:2]
-        cells = data.draft.shape[1]
-        if tuple(found.shape) not in {(nodes, families, cells), (nodes, 1, cells)}:
+        count = data.draft.shape[1]
+        if tuple(found.shape) not in {(nodes, families, count), (nodes, 1, count)}:
             raise ValueError(
-                f"node rule: got shape {tuple(found.shape)}; expected ({nodes}, {families}, {cells}) or "
-                f"({nodes}, 1, {cells}): the class of each cell, for each family of orderings"
+                f"node rule: got shape {tuple(found.shape)}; expected ({nodes}, {families}, {count}) or "
+                f"({nodes}, 1, {count}): the class of each cell, for each family of orderings"
             )
-        return xp.broadcast_to(found, (nodes, families, cells))
+        return xp.broadcast_to(found, (nodes, families, count))
 
 
 MIXED = Selection(MixedRule(), GRADED, DEPTH_ONE_STEPS)
@@ -115,17 +113,15 @@ class NodeChoice:
     def along(self, table: Any, places: Any, tokens: Any) -> Any:
         """(m, R): entries of a table (g, R, C) for m children, by their parents' places and their tokens."""
         xp = array_api_compat.array_namespace(self.draft)
-        cells = xp.take_along_axis(xp.take(self.cell, places, axis=0), tokens[:, None], axis=1)
-        rows = xp.take(table, places, axis=0)
-        cells = xp.broadcast_to(cells[:, :, None], (*rows.shape[:2], 1))
-        return xp.take_along_axis(rows, cells, axis=2)[:, :, 0]
+        cell = self.cell[places, tokens]
+        return xp.permute_dims(table, (0, 2, 1))[places, cell]
 
     def next_states(self, places: Any, tokens: Any) -> Any:
         """(m, R, K): the states of m children, times their nu(y|z); by their parents' places and their tokens."""
         if self.table is not None:
             return self.table[places, tokens]
         xp = array_api_compat.array_namespace(self.draft)
-        draft = xp.take_along_axis(xp.take(self.draft, places, axis=0), tokens[:, None], axis=1)[:, 0]
+        draft = self.draft[places, tokens]
         below, mass = (self.along(table, places, tokens) for table in (self.below, self.mass))
         return next_state(xp.take(self.state, places, axis=0), draft, below, mass)
 
@@ -139,7 +135,7 @@ def choose(selection: Selection, data: OnPath, *, root: bool) -> NodeChoice:
         root: at the root the families' probabilities are fixed; its state has one family.
     """
     xp = array_api_compat.array_namespace(data.draft)
-    cell, masses = _cells(data.target, data.draft)
+    cell, masses = cells(data.target, data.draft)
     by_cell = replace(data, target=masses(data.target), draft=masses(data.draft))
     if root:
         weights, ranks = selection.weights(by_cell)
@@ -237,22 +233,3 @@ def _ratio(numerator: Any, denominator: Any) -> Any:
 def _by_family(state: Any, weights: Any) -> Any:
     """(1, R, K): a state of one family, split by the families' probabilities."""
     return state * weights[None, :, None]
-
-
-def _cells(target: Any, draft: Any) -> tuple[Any, Any]:
-    """(g, V) the cell of each token, and the function from rows (g, V) to masses (g, C)."""
-    xp = array_api_compat.array_namespace(draft)
-    nodes, vocab = draft.shape
-    if vocab <= CELLS:
-        device = {} if isinstance(draft, np.ndarray) else {"device": draft.device}
-        return xp.broadcast_to(xp.arange(vocab, **device)[None, :], (nodes, vocab)), lambda rows: rows
-    both = xp.where(target < draft, target, draft)
-    order = xp.argsort(-both, axis=1, stable=True)
-    place = xp.argsort(order, axis=1)
-    last = CELLS - 1
-
-    def masses(rows: Any) -> Any:
-        listed = xp.take_along_axis(rows, order, axis=1)
-        return xp.concat([listed[:, :last], xp.sum(listed[:, last:], axis=1)[:, None]], axis=1)
-
-    return xp.where(place > last, last, place), masses
