@@ -1,10 +1,11 @@
 """How much of OPT_K - BV mixed multi-path block verification closes, against similarity and concentration.
 
-    python -m nodebudget.experiments.mixed_study paper_figures/results/mixed_study.csv --seeds 20
+    python -m nodebudget.experiments.mixed_study paper_figures/results/mixed_study.csv --seeds 20 --sweep 2
 
-adds the rows that the file lacks, one instance of the logits family each, and prints the table of the whole
-file. Everything is in floats; OPT_K is by cutting planes, and an instance where these fail keeps the reason in
-place of its optimum.
+adds the rows that the file lacks, one instance of the logits family each, and prints the tables of the whole
+file: V = 8, L = 3 against similarity and concentration, and a sweep over V and L. Each has mixed selection with
+one (the default), two and four passes over its families. Everything is in floats; OPT_K is by cutting planes,
+and an instance where these fail keeps the reason in place of its optimum. Rows are saved one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import csv
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,14 +27,28 @@ from nodebudget.lp import (
     solve_multi_path,
     stable_greedy_skewed_draft,
 )
+from nodebudget.lp.mixed_rule import MixedRule
+from nodebudget.lp.mixed_selection import MIXED
 from nodebudget.lp.solvers import SolverFailure
 from tqdm import tqdm
 
-VOCAB, DEPTH = 8, 3
+SHAPE = (8, 3)
+"""(V, L) of the study over similarity and concentration."""
+
+SWEEP = ((4, 2), (8, 2), (16, 2), (4, 3), (4, 4))
+"""Other (V, L), at one similarity and concentration."""
+
+SWEEP_AT = (0.5, 1.0)
 PATHS = (2, 4)
 SIMILARITIES = (0.0, 0.5, 0.8, 0.95)
 CONCENTRATIONS = (0.5, 1.0, 2.0)
-VERIFIERS = ("gbv", "mixed")
+VERIFIERS = ("gbv", "mixed", "mixed_2", "mixed_4")
+
+
+SELECTIONS = (MIXED, replace(MIXED, rule=MixedRule(passes=2)), replace(MIXED, rule=MixedRule(passes=4)))
+
+Key = tuple[int, int, float, float, int, int]
+"""V, L, similarity, concentration, seed, K."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +56,16 @@ class Row:
     """One instance with one number of paths; accepted tokens in floats.
 
     Attributes:
-        similarity, concentration, seed: of the logits family.
+        vocab, depth, similarity, concentration, seed: of the logits family.
         paths: number K of drafted paths.
         bv, gbv, mixed: expected accepted tokens.
+        mixed_2, mixed_4: with two and with four passes in place of one.
         optimum: OPT_K, NaN where there is none.
         status: what the solver said.
     """
 
+    vocab: int
+    depth: int
     similarity: float
     concentration: float
     seed: int
@@ -55,25 +73,31 @@ class Row:
     bv: float
     gbv: float
     mixed: float
+    mixed_2: float
+    mixed_4: float
     optimum: float
     status: str
 
     @property
-    def key(self) -> tuple[float, float, int, int]:
+    def key(self) -> Key:
         """What tells rows apart."""
-        return self.similarity, self.concentration, self.seed, self.paths
+        return self.vocab, self.depth, self.similarity, self.concentration, self.seed, self.paths
+
+    @property
+    def group(self) -> tuple[int, int, float, float, int]:
+        """The key without the seed."""
+        return self.vocab, self.depth, self.similarity, self.concentration, self.paths
 
     def closed(self, name: str) -> float:
         """The share of OPT_K - BV that a verifier closes."""
         return float((getattr(self, name) - self.bv) / (self.optimum - self.bv))
 
 
-def compute(
-    similarity: float, concentration: float, seed: int, paths: int, optimum: tuple[float, str] | None = None
-) -> Row:
+def compute(key: Key, optimum: tuple[float, str] | None = None) -> Row:
     """The row of one instance; `optimum` is OPT_K with the solver's status where it is known already."""
+    vocab, depth, similarity, concentration, seed, paths = key
     instance = random_instance(
-        "logits", VOCAB, DEPTH, seed, similarity=similarity, concentration=concentration
+        "logits", vocab, depth, seed, similarity=similarity, concentration=concentration
     )
     if optimum is None:
         try:
@@ -81,19 +105,22 @@ def compute(
             optimum = float(found.value), found.status
         except SolverFailure as error:
             optimum = float("nan"), str(error)
-    greedy = block_budgets(instance, stable_greedy_skewed_draft(instance, paths))
-    bv, gbv, mixed = (
-        float(accepted_tokens(budgets))
-        for budgets in (block_budgets(instance), greedy, skewed_draft(instance, paths)[1])
-    )
-    value, status = optimum
-    return Row(similarity, concentration, seed, paths, bv, gbv, mixed, value, status)
+    values = [
+        block_budgets(instance),
+        block_budgets(instance, stable_greedy_skewed_draft(instance, paths)),
+        *(skewed_draft(instance, paths, selection)[1] for selection in SELECTIONS),
+    ]
+    return Row(*key, *(float(accepted_tokens(budgets)) for budgets in values), *optimum)
 
 
-def grid(seeds: int) -> Iterator[tuple[float, float, int, int]]:
-    """The keys of the study, seed after seed."""
+def grid(seeds: int, sweep: int) -> Iterator[Key]:
+    """The keys of the study, seed after seed, then those of the sweep."""
     for seed in range(seeds):
-        yield from ((s, c, seed, k) for s, c, k in itertools.product(SIMILARITIES, CONCENTRATIONS, PATHS))
+        yield from (
+            (*SHAPE, s, c, seed, k) for s, c, k in itertools.product(SIMILARITIES, CONCENTRATIONS, PATHS)
+        )
+    for seed in range(sweep):
+        yield from ((*shape, *SWEEP_AT, seed, k) for shape, k in itertools.product(SWEEP, PATHS))
 
 
 def load(file: Path) -> list[Row]:
@@ -103,18 +130,9 @@ def load(file: Path) -> list[Row]:
         names = [field.name for field in fields(Row)]
         if reader.fieldnames != names:
             raise ValueError(f"{file}: got the columns {reader.fieldnames}; expected {names}")
+        kinds = [int if field.type == "int" else float for field in fields(Row)[:-1]]
         return [
-            Row(
-                float(row["similarity"]),
-                float(row["concentration"]),
-                int(row["seed"]),
-                int(row["paths"]),
-                float(row["bv"]),
-                float(row["gbv"]),
-                float(row["mixed"]),
-                float(row["optimum"]),
-                row["status"],
-            )
+            Row(*(kind(row[name]) for kind, name in zip(kinds, names, strict=False)), row["status"])
             for row in reader
         ]
 
@@ -129,38 +147,43 @@ def save(rows: Sequence[Row], file: Path) -> None:
     os.replace(beside, file)
 
 
-def table(
-    rows: Sequence[Row],
-) -> list[tuple[float, float, int, int, float, float, float, float, float, float]]:
-    """Per similarity, concentration and K: instances, mean BV, GBV, mixed, OPT_K, mean shares closed."""
+def table(rows: Sequence[Row]) -> list[tuple[tuple[int, int, float, float, int], int, dict[str, float]]]:
+    """Per V, L, similarity, concentration and K: how many instances, means of accepted tokens, shares closed."""
     lines = []
-    for s, c, k in itertools.product(SIMILARITIES, CONCENTRATIONS, PATHS):
-        here = [r for r in rows if r.key[:2] == (s, c) and r.paths == k and np.isfinite(r.optimum)]
-        if here:
-            means = (float(np.mean([getattr(r, n) for r in here])) for n in ("bv", "gbv", "mixed", "optimum"))
-            shares = (float(np.mean([r.closed(name) for r in here])) for name in VERIFIERS)
-            lines.append((s, c, k, len(here), *means, *shares))
-    return lines  # type: ignore[return-value]
+    solved = sorted((row for row in rows if np.isfinite(row.optimum)), key=lambda row: row.group)
+    for group, members in itertools.groupby(solved, key=lambda row: row.group):
+        here = list(members)
+        means = {
+            name: float(np.mean([getattr(r, name) for r in here]))
+            for name in ("bv", "gbv", "mixed", "optimum")
+        }
+        shares = {f"{name} closes": float(np.mean([r.closed(name) for r in here])) for name in VERIFIERS}
+        lines.append((group, len(here), means | shares))
+    return lines
 
 
 def main() -> None:
-    """Add what is missing to the result file and print its table."""
+    """Read the command line, add rows, print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path, help="result file (CSV), made or added to")
-    parser.add_argument("--seeds", type=int, default=0, help="instances per cell; 0 prints the table only")
+    parser.add_argument("--seeds", type=int, default=0, help="instances per cell; 0 adds none")
+    parser.add_argument("--sweep", type=int, default=0, help="instances per shape of the sweep; 0 adds none")
     options = parser.parse_args()
     rows = load(options.file) if options.file.exists() else []
     known = {row.key for row in rows}
-    for key in tqdm([key for key in grid(options.seeds) if key not in known], disable=None):
-        rows.append(compute(*key))
+    missing = [key for key in grid(options.seeds, options.sweep) if key not in known]
+    for key in tqdm(missing, disable=None):
+        rows.append(compute(key))
         save(rows, options.file)
-    print("similarity  concentration  K   n    BV     GBV    mixed   OPT_K   GBV closes  mixed closes")
-    for s, c, k, n, bv, gbv, mixed, best, greedy, ours in table(rows):
-        print(
-            f"{s:10.2f}{c:15.1f}{k:3d}{n:4d}{bv:8.4f}{gbv:8.4f}{mixed:8.4f}{best:8.4f}{greedy:12.1%}{ours:14.1%}"
-        )
+    print(
+        " V  L  similarity  concentration  K   n    BV     GBV    mixed   OPT_K  closed by GBV  mixed, passes 1, 2, 4"
+    )
+    for (vocab, depth, s, c, k), n, values in table(rows):
+        means = "".join(f"{values[name]:8.4f}" for name in ("bv", "gbv", "mixed", "optimum"))
+        shares = "".join(f"{values[f'{name} closes']:9.1%}" for name in VERIFIERS)
+        print(f"{vocab:2d}{depth:3d}{s:12.2f}{c:15.1f}{k:3d}{n:4d}{means}      {shares}")
 
 
 if __name__ == "__main__":

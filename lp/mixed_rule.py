@@ -26,11 +26,11 @@ class MixedRule:
 
     Attributes:
         caps: up to which multiple of the demand supply is looked for; infinity is the fair supply.
-        passes: how often each ordering is reconsidered.
+        passes: how often each ordering is chosen, the first time included.
     """
 
     caps: tuple[float, ...] = CAPS
-    passes: int = 2
+    passes: int = 1
 
     def __call__(self, data: OnPath) -> Array:
         """(g, R, C): the best by `outlook` of the orderings for each cap, those by p/q alone, and one class."""
@@ -65,7 +65,7 @@ def fair_orderings(data: OnPath, caps: tuple[float, ...], passes: int) -> Array:
         data: on-path numbers, in floats.
         caps: infinity for the objective sum of nu^2 / P, whose minimum over all rules is the fair supply; else
             sum of P max(0, cap - nu / P)^2, which asks for no more than so many times the demand.
-        passes: how often each family is reconsidered.
+        passes: how often each family has its turn.
     """
     xp = array_api_compat.array_namespace(data.draft)
     turns = _Turns(data, caps)

@@ -21,8 +21,8 @@ from .rationals import Array, fast, fmpq_array, settled, to_fmpq
 from .scores import OnPath, classes, lifts, next_state
 from .selection import RATIO_TIE
 
-GRADED = (1 / 8,) * 4 + (1 / 16,) * 4 + (1 / 32,) * 4 + (1 / 64,) * 8
-"""Probabilities of twenty families: a few large ones that do most of the work, small ones that even it out."""
+GRADED = (1 / 16,) * 8 + (1 / 32,) * 8 + (1 / 64,) * 16
+"""Probabilities of 32 families: a few large ones that do most of the work, small ones that even it out."""
 
 DEPTH_ONE_STEPS = 64
 """Frank-Wolfe steps for a node whose children are leaves, at the root."""

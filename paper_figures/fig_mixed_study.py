@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from nodebudget.experiments.mixed_study import PATHS, SIMILARITIES, load
+from nodebudget.experiments.mixed_study import PATHS, SHAPE, SIMILARITIES, load
 
 from .common import COLUMN, look
 
@@ -21,7 +21,7 @@ def draw(results: Path) -> Any:
         raise ValueError(
             f"{str(file)!r} is missing; make it with: python -m nodebudget.experiments.mixed_study {file}"
         )
-    rows = [row for row in load(file) if np.isfinite(row.optimum)]
+    rows = [r for r in load(file) if (r.vocab, r.depth) == SHAPE and np.isfinite(r.optimum)]
     figure, panels = plt.subplots(1, len(PATHS), figsize=(COLUMN, 2.2), sharey=True)
     for panel, paths in zip(panels, PATHS, strict=True):
         for name in ("mixed", "gbv"):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from flint import fmpq
 from nodebudget.lp import (
     Selection,
@@ -27,7 +26,8 @@ from nodebudget.lp.node_rules import neutral, ratio_ranking
 from nodebudget.lp.scores import OnPath
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, mixed_multipath, mixed_verifier
 from nodebudget.verifiers.arrays import Arrays
-from nodebudget.verifiers.audit import audit_exact, scored_picks
+from nodebudget.verifiers.audit import audit_exact
+from nodebudget.verifiers.audit.exact import scored_picks
 from nodebudget.verifiers.score_contest import win_chances
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -71,7 +71,7 @@ def test_the_pick_by_scores_is_the_skewed_draft() -> None:
 def test_audits_by_tuples_and_by_scores_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = random_instance("flat", 3, 2, seed=2, zeros=0.2)
     slow = audit_exact(VERIFIERS["mixed"], instance, 2)
-    monkeypatch.setattr("nodebudget.verifiers.audit.SCORES_FROM", 0)
+    monkeypatch.setattr("nodebudget.verifiers.audit.exact.SCORES_FROM", 0)
     fast = audit_exact(VERIFIERS["mixed"], instance, 2)
     assert (slow.joint == fast.joint).all()
 
@@ -166,7 +166,7 @@ SMALL = [
 
 @pytest.mark.parametrize(("case", "paths"), SMALL)
 def test_lossless_on_the_cases(case: str, paths: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodebudget.verifiers.audit.SCORES_FROM", 200)
+    monkeypatch.setattr("nodebudget.verifiers.audit.exact.SCORES_FROM", 200)
     instance = load_instance(CASES / f"{case}.json")
     found = audit_exact(VERIFIERS["mixed"], instance, paths)
     assert found.lossless, found.faults
@@ -239,13 +239,9 @@ def test_lossless_beyond_the_cells(precision: str, tolerance: float) -> None:
 @pytest.mark.parametrize(("vocab", "paths", "depth"), [(2, 64, 3), (5, 2, 64), (152_000, 2, 2)])
 def test_large_shapes_give_laws(precision: str, vocab: int, paths: int, depth: int) -> None:
     rng = np.random.default_rng(0)
-    target, draft = torch.softmax(
-        torch.tensor(rng.standard_normal((2, depth + 1, vocab)) * (1 if vocab < 10 else 3)), -1
-    )
-    drawn = [
-        [int(rng.choice(vocab, p=draft[i].numpy() / draft[i].numpy().sum())) for i in range(depth)]
-        for _ in range(paths)
-    ]
+    logits = rng.standard_normal((2, depth + 1, vocab)) * (1 if vocab < 10 else 3)
+    target, draft = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    drawn = [[int(rng.choice(vocab, p=draft[i])) for i in range(depth)] for _ in range(paths)]
     tree = DraftTree.from_paths(
         drawn, lambda context: target[len(context)], lambda context: draft[len(context)], dtype=precision
     )
