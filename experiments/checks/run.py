@@ -119,18 +119,18 @@ def _table(grid: Grid) -> tuple[FamilyRow, ...]:
 
 def _shares(grid: Grid, cases: list[Case]) -> dict[int, dict[str, float]]:
     shares: dict[int, dict[str, float]] = {}
-    labels = {case.label for case in cases}
-    for paths in verifiers.PATHS:
-        if paths == 1:
-            continue
-        for name in VERIFIERS:
-            audits = [
-                a for (label, k, n), a in grid.audits.items() if label in labels and (k, n) == (paths, name)
-            ]
-            best = sum((a.optimum for a in audits), Fraction(0))
-            if best:
-                share = sum((a.accepted_tokens for a in audits), Fraction(0)) / best
-                shares.setdefault(paths, {})[name] = float(share)
+    for paths in verifiers.PATHS[1:]:
+        here = [case for case, k in verifiers.audited(grid) if k == paths and case in cases]
+        best = sum(float(grid.optimum(case, paths).value) for case in here)
+        if best:
+            for name in VERIFIERS:
+                if name == "mixed":  # not all are enumerated
+                    values = [mixed.mixed_value(case, paths) for case in here]
+                else:
+                    values = [
+                        float(verifiers.audit(grid, case, paths, name).accepted_tokens) for case in here
+                    ]
+                shares.setdefault(paths, {})[name] = sum(values) / best
     return shares
 
 

@@ -29,6 +29,9 @@ from .statement import Outcome, Statement
 TUPLE_LIMIT = 100
 PATHS = (1, 2, 3)
 
+MIXED_TUPLE_LIMIT = 20
+"""The same for mixed selection: each tuple's law is an average over its families, in rationals."""
+
 
 def audit(grid: Grid, case: Case, paths: int, name: str) -> ExactAudit:
     """The exact audit of a verifier on a case; remembered."""
@@ -52,6 +55,8 @@ def audited(grid: Grid) -> list[tuple[Case, int]]:
 def check_corrections(grid: Grid) -> Outcome:
     outcome = Outcome()
     for (case, paths), name in itertools.product(audited(grid), VERIFIERS):
+        if name == "mixed" and count_drafted_tuples(case.instance, paths, ordered=False) > MIXED_TUPLE_LIMIT:
+            continue
         outcome.instances += 1
         found, tree = audit(grid, case, paths, name), case.instance.tree
         for node in range(len(tree)):
