@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 from nodebudget.lp import (
+    Instance,
     Selection,
     accepted_tokens,
     block_budgets,
@@ -140,6 +142,34 @@ def test_an_instance_where_it_is_below_greedy_multipath() -> None:
     value = accepted_tokens(skewed_draft(instance, 2)[1])
     greedy = accepted_tokens(block_budgets(instance, greedy_skewed_draft(instance, 2)))
     assert accepted_tokens(block_budgets(instance)) < value < greedy == Fraction(71, 56)
+
+
+def deterministic_below(depth: int) -> Instance:
+    """Below token 1 the laws are disjoint; below 0 the target wants 0, and the draft too, but for one level."""
+    half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
+    target: dict[tuple[int, ...], list[Fraction]] = {(): [Fraction(1, 4), Fraction(3, 4)]}
+    draft: dict[tuple[int, ...], list[Fraction]] = {(): [half, half]}
+    for d in range(1, depth):
+        for context in itertools.product((0, 1), repeat=d):
+            target[context] = [one, zero]
+            draft[context] = [zero, one] if context[0] else [half, half] if d == 1 else [one, zero]
+    return Instance.from_laws(2, depth, target, draft)
+
+
+def test_instances_where_it_is_below_block_verification() -> None:
+    """BV accepts 1/4 + 1/2 tokens first and 1/4 at each level below; fair supply 1 first, then 1/4 (1 - 1/4) each."""
+    instance = deterministic_below(6)
+    assert accepted_tokens(block_budgets(instance)) == 2
+    assert accepted_tokens(skewed_draft(instance, 2)[1]) == Fraction(31, 16)
+    target = [[1, 3, 2], [3, 3, 0], [0, 1, 4], [1, 3, 0]]
+    draft = [[4, 4, 0], [1, 1, 4], [4, 4, 0], [3, 3, 3]]
+    contexts: list[tuple[int, ...]] = [(), (0,), (1,), (2,)]
+    laws = (
+        {c: [Fraction(x, sum(row)) for x in row] for c, row in zip(contexts, rows, strict=True)}
+        for rows in (target, draft)
+    )
+    short = Instance.from_laws(3, 2, *laws)
+    assert accepted_tokens(skewed_draft(short, 2)[1]) < accepted_tokens(block_budgets(short))
 
 
 def test_close_to_what_on_path_information_allows() -> None:
