@@ -82,7 +82,7 @@ def changed(laws: IntegerLaws, rng: np.random.Generator) -> IntegerLaws:
     if not any(row) or tuple(row) == rows[at]:
         row = list(_row(laws.vocab, rng))
     rows[at] = tuple(row)
-    return replace(laws, **{name: tuple(rows)})
+    return replace(laws, target=tuple(rows)) if name == "target" else replace(laws, draft=tuple(rows))
 
 
 def _row(vocab: int, rng: np.random.Generator) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from nodebudget.lp import (
@@ -110,7 +111,9 @@ def compute(key: Key, optimum: tuple[float, str] | None = None) -> Row:
         block_budgets(instance, stable_greedy_skewed_draft(instance, paths)),
         *(skewed_draft(instance, paths, selection)[1] for selection in SELECTIONS),
     ]
-    return Row(*key, *(float(accepted_tokens(budgets)) for budgets in values), *optimum)
+    accepted = [float(accepted_tokens(budgets)) for budgets in values]
+    entries: list[Any] = [*key, *accepted, *optimum]
+    return Row(*entries)
 
 
 def grid(seeds: int, sweep: int) -> Iterator[Key]:
@@ -131,10 +134,8 @@ def load(file: Path) -> list[Row]:
         if reader.fieldnames != names:
             raise ValueError(f"{file}: got the columns {reader.fieldnames}; expected {names}")
         kinds = [int if field.type == "int" else float for field in fields(Row)[:-1]]
-        return [
-            Row(*(kind(row[name]) for kind, name in zip(kinds, names, strict=False)), row["status"])
-            for row in reader
-        ]
+        kinds: list[Any] = [*(int if field.type == "int" else float for field in fields(Row)[:-1]), str]
+        return [Row(*(kind(row[name]) for kind, name in zip(kinds, names, strict=True))) for row in reader]
 
 
 def save(rows: Sequence[Row], file: Path) -> None:

@@ -75,5 +75,5 @@ def _sums(rows: Any, cell: Any) -> Any:
         exact = np.full(len(rows) * CELLS, rows[0, 0] * 0, dtype=object)
         np.add.at(exact, places, rows.ravel())
         return exact.reshape(len(rows), CELLS)
-    sums = np.bincount(places, weights=rows.ravel(), minlength=len(rows) * CELLS)
-    return sums.reshape(len(rows), CELLS).astype(rows.dtype)
+    counted = np.bincount(places, weights=rows.ravel(), minlength=len(rows) * CELLS)
+    return counted.reshape(len(rows), CELLS).astype(rows.dtype)
