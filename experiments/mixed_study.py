@@ -133,7 +133,6 @@ def load(file: Path) -> list[Row]:
         names = [field.name for field in fields(Row)]
         if reader.fieldnames != names:
             raise ValueError(f"{file}: got the columns {reader.fieldnames}; expected {names}")
-        kinds = [int if field.type == "int" else float for field in fields(Row)[:-1]]
         kinds: list[Any] = [*(int if field.type == "int" else float for field in fields(Row)[:-1]), str]
         return [Row(*(kind(row[name]) for kind, name in zip(kinds, names, strict=True))) for row in reader]
 
