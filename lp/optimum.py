@@ -7,15 +7,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from .antichains import violated_antichains
+import numpy as np
+
+from .antichains import check_paths, violated_antichains
+from .budgets import accepted_tokens, block_budgets
 from .certificates import Certificate, TightAntichain
 from .cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
 from .exact_simplex import NotCertified, exact_optimum
 from .instances import Instance
 from .multi_path import enumerated_program, starting_program
 from .programs import BudgetVariables, LinearProgram, Row
+from .proven import proven_lower_bound, proven_upper_bound
 from .rationals import Array, float_array
 from .single_path import single_path_program
+from .slopes import slope_phase
 from .solvers import Basis, HighsSession, Solution
 
 Method = Literal["cuts", "enumerate"]
@@ -23,6 +28,7 @@ Method = Literal["cuts", "enumerate"]
 Builder = Callable[[Instance], LinearProgram]
 CERTIFIED = "optimal, certified"
 NOT_CERTIFIED = "optimal in floats, not certified"
+PROVEN = "bracketed, both ends proven, not certified"
 NOT_CONVERGED = "bounded in floats, not certified"
 
 
@@ -37,11 +43,15 @@ class Optimum:
         certificate: the verified proof, or None. For a float instance it is about the rational reading of
             the instance (`Instance.to_exact`).
         status: "optimal, certified"; "optimal in floats, not certified" with the reason; or "bounded in floats,
-            not certified" when the cutting planes stopped early: then `value` is only an upper bound.
-        bracket: floats between which the optimum lies; equal when it is certified or the solver converged.
+            not certified" when the cutting planes stopped early; or "bracketed, both ends proven, not certified". In
+            the last two cases `value` is only an upper bound, and `budgets` attain the lower end.
+        bracket: floats between which the optimum lies; equal when it is certified or the solver converged on a
+            small tree.
         rows: number of constraints in the last program.
         antichains: number of antichain constraints in it.
         rounds: cutting-plane rounds; 1 without cutting planes.
+        proven: rationals between which the optimum lies, by `proven_lower_bound` and `proven_upper_bound`
+            (statements 9.1 and 9.2); equal when it is certified; None when no proof was asked for.
     """
 
     paths: int
@@ -53,6 +63,7 @@ class Optimum:
     rows: int
     antichains: int
     rounds: int
+    proven: tuple[Fraction, Fraction] | None = None
 
     @property
     def certified(self) -> bool:
@@ -86,6 +97,9 @@ def solve_multi_path(
         SolverFailure: the float solver reported no optimum.
     """
     if method == "cuts":
+        check_paths(paths)
+        if np.count_nonzero(instance.live) > SMALL_TREE:
+            return _solve_large(instance, paths, certify=certify)
         return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
     if method == "enumerate":
         return _solve(
@@ -109,8 +123,6 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
         reason = (
             f"stopped after {found.rounds} rounds; the optimum lies between {found.lower} and {found.upper}"
         )
-    elif certify and len(reading.tree) > SMALL_TREE:
-        reason = f"the tree has {len(reading.tree)} nodes; certificates are tried up to {SMALL_TREE}"
     elif certify:
         try:
             certificate = _certify(variables, found.rows, found.solution)
@@ -121,11 +133,66 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
             exactly = (float(value), float(value))
             if not instance.exact:
                 return Optimum(
-                    paths, float(value), float_array(budgets), certificate, CERTIFIED, exactly, **size
-                )
-            return Optimum(paths, value, budgets, certificate, CERTIFIED, exactly, **size)
+                    paths, float(value), float_array(budgets), certificate, CERTIFIED, exactly, **size,
+                    proven=(value, value),
+                )  # fmt: skip
+            return Optimum(
+                paths, value, budgets, certificate, CERTIFIED, exactly, **size, proven=(value, value)
+            )
     said = NOT_CERTIFIED if found.converged else NOT_CONVERGED
-    return Optimum(paths, found.upper, found.feasible, None, f"{said} ({reason})", bracket, **size)
+    proven = _proven(reading, paths, found.feasible, _weights(variables, found)) if certify else None
+    return Optimum(
+        paths, found.upper, found.feasible, None, f"{said} ({reason})", bracket, **size, proven=proven
+    )
+
+
+def _solve_large(instance: Instance, paths: int, *, certify: bool) -> Optimum:
+    """LP_K by the slope programs, with the bracket proven in rationals."""
+    floats = instance.to_float()
+    live = np.flatnonzero(instance.live)
+    if len(live) < len(instance.tree):
+        tree, _ = floats.tree.restrict(instance.live)
+        floats = Instance(tree, floats.target[live], floats.draft[live])
+    found = slope_phase(floats, paths)
+    budgets, weights, ratios = (np.zeros(len(instance.tree)) for _ in range(3))
+    for whole, part in ((budgets, found.feasible), (weights, found.weights), (ratios, found.ratios)):
+        whole[live] = part
+    size = {"rows": found.rows, "antichains": found.cuts, "rounds": found.rounds}
+    if certify:
+        proven = _proven(instance.to_exact(), paths, budgets, weights, ratios)
+        low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
+        said = f"{PROVEN}: between {low} and {high}"
+        reason = f"the tree has {len(live)} nodes; certificates are tried up to {SMALL_TREE}"
+        return Optimum(paths, high, budgets, None, f"{said} ({reason})", (low, high), **size, proven=proven)
+    low, high = min(found.lower, found.upper), found.upper
+    said, reason = NOT_CERTIFIED, "certification was not asked for"
+    if not found.converged:
+        said = NOT_CONVERGED
+        reason = f"stopped after {found.rounds} rounds; the optimum lies between {low} and {high}"
+    return Optimum(paths, high, budgets, None, f"{said} ({reason})", (low, high), **size)
+
+
+def _proven(
+    reading: Instance, paths: int, budgets: Array, weights: Array, ratios: Array | None = None
+) -> tuple[Fraction, Fraction]:
+    lower = max(proven_lower_bound(reading, paths, budgets), accepted_tokens(block_budgets(reading)))
+    return lower, proven_upper_bound(reading, paths, weights, ratios)
+
+
+def _outwards(bound: Fraction, towards: float) -> float:
+    """The nearest float on this side of a rational."""
+    near = float(bound)
+    beyond = near < bound if towards > 0 else near > bound
+    return float(np.nextafter(near, towards)) if beyond else near
+
+
+def _weights(variables: BudgetVariables, found: CuttingPlanes) -> Array:
+    """float array (n,): the multipliers of all antichains that contain a node."""
+    out = np.zeros(len(variables.instance.tree))
+    for row, dual in zip(found.rows, found.solution.duals, strict=True):
+        if row.kind != "target-matching":
+            out[list(row.nodes)] += max(0.0, dual)
+    return out
 
 
 def _solve_once(variables: BudgetVariables, program: LinearProgram) -> CuttingPlanes:

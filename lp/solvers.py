@@ -84,37 +84,56 @@ def solve(program: LinearProgram, engine: Engine = "highs") -> Solution:
     raise ValueError(f"engine: got {engine!r}; expected highs, scipy or cvxpy")
 
 
-class HighsSession:
-    """A program inside HiGHS that can grow by rows and be solved again from its last basis."""
+class _Highs:
+    """HiGHS with this project's tolerances: a maximisation over x >= 0 that can grow and be solved again."""
 
-    def __init__(self, program: LinearProgram) -> None:
+    def __init__(self) -> None:
         import highspy
 
         self._highspy = highspy
-        self._units = program.units
-        self._width = len(program.variables)
-        self._row_scale = np.empty(0)
         self._highs = _quiet_highs()
         self._set("solver", "simplex")
         self._set("primal_feasibility_tolerance", FEASIBILITY)
         self._set("dual_feasibility_tolerance", FEASIBILITY)
         self._set("small_matrix_value", 1e-12)
-        inf = highspy.kHighsInf
-        nothing, nowhere = np.empty(0), np.empty(0, dtype=np.int32)
-        costs = float_costs(program) * self._units
-        self._must(
-            self._highs.addCols(
-                self._width,
-                costs,
-                np.zeros(self._width),
-                np.full(self._width, inf),
-                0,
-                nowhere,
-                nowhere,
-                nothing,
-            )
-        )
         self._must(self._highs.changeObjectiveSense(highspy.ObjSense.kMaximize))
+
+    def _append_columns(self, costs: Array, upper: Array) -> None:
+        nothing, nowhere, count = np.empty(0), np.empty(0, dtype=np.int32), len(costs)
+        self._must(self._highs.addCols(count, costs, np.zeros(count), upper, 0, nowhere, nowhere, nothing))
+
+    def _append_rows(self, matrix: sparse.csr_array, lower: Array, upper: Array) -> None:
+        start, index = matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32)
+        self._must(self._highs.addRows(len(upper), lower, upper, matrix.nnz, start, index, matrix.data))
+
+    def _status(self) -> Status:
+        said = self._highs.getModelStatus()
+        table = {
+            self._highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
+            self._highspy.HighsModelStatus.kModelEmpty: Status.OPTIMAL,  # no variables: the value is 0
+            self._highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
+            self._highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
+        }
+        return table.get(said, Status.UNKNOWN)
+
+    def _set(self, option: str, value: Any) -> None:
+        self._must(self._highs.setOptionValue(option, value))
+
+    def _must(self, status: Any) -> None:
+        if status == self._highspy.HighsStatus.kError:
+            raise SolverFailure("HiGHS refused the program or an option")
+
+
+class HighsSession(_Highs):
+    """A program inside HiGHS that can grow by rows and be solved again from its last basis."""
+
+    def __init__(self, program: LinearProgram) -> None:
+        super().__init__()
+        self._units = program.units
+        self._width = len(program.variables)
+        self._row_scale = np.empty(0)
+        costs = float_costs(program) * self._units
+        self._append_columns(costs, np.full(self._width, self._highspy.kHighsInf))
         self.add_rows(program.rows)
 
     def add_rows(self, rows: Sequence[Row]) -> None:
@@ -127,8 +146,7 @@ class HighsSession:
         upper = np.array([float(row.bound) for row in rows]) * scale
         equality = np.array([row.equality for row in rows], dtype=bool)
         lower = np.where(equality, upper, -self._highspy.kHighsInf)
-        start, index = matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32)
-        self._must(self._highs.addRows(len(rows), lower, upper, matrix.nnz, start, index, matrix.data))
+        self._append_rows(matrix, lower, upper)
 
     def solve(self) -> Solution:
         """Run the simplex method and read status, values, duals and basis."""
@@ -158,22 +176,57 @@ class HighsSession:
             iterations,
         )
 
-    def _status(self) -> Status:
-        said = self._highs.getModelStatus()
-        table = {
-            self._highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
-            self._highspy.HighsModelStatus.kModelEmpty: Status.OPTIMAL,  # no variables: the value is 0
-            self._highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
-            self._highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
-        }
-        return table.get(said, Status.UNKNOWN)
 
-    def _set(self, option: str, value: Any) -> None:
-        self._must(self._highs.setOptionValue(option, value))
+@dataclass(frozen=True, eq=False)
+class FloatSolution:
+    """What `MatrixSession.solve` found; the fields after `status` are meaningful only when it is OPTIMAL.
 
-    def _must(self, status: Any) -> None:
-        if status == self._highspy.HighsStatus.kError:
-            raise SolverFailure("HiGHS refused the program or an option")
+    Attributes:
+        status, objective, values: as in `Solution`.
+        row_duals: float array, one per row, nonnegative up to the tolerance.
+        bound_duals: float array, one per variable: the multipliers of the upper bounds, negative or zero for
+            a variable that is not at its upper bound.
+        iterations: simplex iterations.
+    """
+
+    status: Status
+    objective: float
+    values: Array
+    row_duals: Array
+    bound_duals: Array
+    iterations: int
+
+
+class MatrixSession(_Highs):
+    """Maximise over 0 <= x <= upper and rows A x <= b, given as arrays; it can grow by variables and rows."""
+
+    def __init__(self, costs: Array, upper: Array) -> None:
+        super().__init__()
+        self.width, self.height = len(costs), 0
+        self._append_columns(costs, upper)
+
+    def add_free_variables(self, count: int) -> None:
+        """Append variables without cost and without upper bound."""
+        self._append_columns(np.zeros(count), np.full(count, self._highspy.kHighsInf))
+        self.width += count
+
+    def add_rows(self, matrix: sparse.csr_array, upper: Array) -> None:
+        """Append rows with these upper bounds; the next `solve` starts from the last basis."""
+        self._append_rows(matrix, np.full(len(upper), -self._highspy.kHighsInf), upper)
+        self.height += len(upper)
+
+    def solve(self) -> FloatSolution:
+        """Run the simplex method and read status, values and duals."""
+        self._highs.run()
+        found, info = self._highs.getSolution(), self._highs.getInfo()
+        return FloatSolution(
+            self._status(),
+            float(info.objective_function_value),
+            np.array(found.col_value),
+            np.array(found.row_dual),
+            np.array(found.col_dual),
+            int(info.simplex_iteration_count),
+        )
 
 
 def _quiet_highs() -> Any:
