@@ -32,6 +32,7 @@ from .mixed_selection import Selection, skewed_draft
 from .multi_path import enumerated_program, starting_program
 from .optimum import Optimum, solve_multi_path, solve_single_path
 from .programs import LinearProgram, Row
+from .proven import proven_lower_bound, proven_upper_bound
 from .selection import (
     Transport,
     greedy_skewed_draft,
@@ -83,6 +84,8 @@ __all__ = [
     "load_instance",
     "many_paths_floor",
     "many_paths_limit",
+    "proven_lower_bound",
+    "proven_upper_bound",
     "random_instance",
     "ranked_skewed_draft",
     "residual_law",

@@ -9,6 +9,11 @@ from .rationals import Array
 from .trees import PrefixTree
 
 
+def rank_key(target: Array, draft: Array) -> Array:
+    """What siblings are sorted by, rising: the best ratio of target to draft comes first."""
+    return -target / draft
+
+
 class TopSets:
     """Variables and fixed rows of LP_K when siblings on the last level are monotone.
 
@@ -30,7 +35,7 @@ class TopSets:
         count, self.inner = len(tree), tree.leaves.start
         leaves = np.arange(self.inner, count)
         parent = tree.parent[leaves]
-        self.order = leaves[np.lexsort((-target[leaves] / draft[leaves], parent))]
+        self.order = leaves[np.lexsort((rank_key(target[leaves], draft[leaves]), parent))]
         self._place = np.empty(count, dtype=np.int64)
         self._place[self.order] = leaves
         self._first = tree.first_child[parent] == leaves
