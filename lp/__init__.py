@@ -25,7 +25,7 @@ from .budgets import (
 from .certificates import Certificate, TightAntichain, Verdict, dual_bound
 from .closed_forms import block_coupling, depth_one_optimum, many_paths_floor, many_paths_limit
 from .exact_simplex import ExactOptimum, NotCertified, exact_optimum
-from .families import FAMILIES, random_instance
+from .families import FAMILIES, random_instance, random_top_k_instance
 from .instance_json import instance_from_json, instance_to_json, load_instance, save_instance
 from .instances import Instance
 from .mixed_selection import Selection, skewed_draft
@@ -87,6 +87,7 @@ __all__ = [
     "proven_lower_bound",
     "proven_upper_bound",
     "random_instance",
+    "random_top_k_instance",
     "ranked_skewed_draft",
     "residual_law",
     "save_instance",

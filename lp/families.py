@@ -21,6 +21,8 @@ from .trees import check_shape, full_size
 
 Context = tuple[int, ...]
 LARGEST_WEIGHT = 9
+CANDIDATES = 256
+"""Tokens per context that can be among the top k."""
 
 
 def random_instance(
@@ -81,6 +83,51 @@ def random_instance(
         if len(context) < depth:
             draft[context] = drawn[kind][1]
     return Instance.from_laws(vocab, depth, target, draft)
+
+
+def random_top_k_instance(
+    vocab: int,
+    depth: int,
+    seed: int,
+    *,
+    top_k: int,
+    similarity: float = 0.9,
+    concentration: float = 3.0,
+) -> Instance:
+    """Draw a sparse float instance as top-k sampling makes them: few tokens of a large vocabulary have mass.
+
+    In every context some candidates out of the vocabulary get Gaussian logits, the draft's correlated with the
+    target's; both models keep their own top k. Only tokens that both keep have a node.
+
+    Args:
+        vocab, depth, seed, similarity, concentration: as in `random_instance`.
+        top_k: tokens with mass in each law.
+
+    Raises ValueError for a parameter out of range.
+    """
+    check_shape(vocab, depth)
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= vocab:
+        raise ValueError(f"top_k: got {top_k!r}; expected an integer from 1 to the vocabulary size, {vocab}")
+    rng = np.random.default_rng(seed)
+    candidates = min(vocab, max(CANDIDATES, top_k))
+    target: dict[Context, Law] = {}
+    draft: dict[Context, Law] = {}
+    level: list[Context] = [()]
+    for _ in range(depth):
+        below: list[Context] = []
+        for context in level:
+            tokens = rng.choice(vocab, candidates, replace=False)
+            own, other = rng.standard_normal((2, candidates))
+            near = similarity * own + math.sqrt(1 - similarity**2) * other
+            for laws, logits in ((target, own), (draft, near)):
+                kept = np.argsort(-logits)[:top_k]
+                weights = np.exp(concentration * (logits[kept] - logits[kept[0]]))
+                laws[context] = dict(
+                    zip(tokens[kept].tolist(), (weights / weights.sum()).tolist(), strict=True)
+                )
+            below += [(*context, y) for y in sorted(set(target[context]) & set(draft[context]))]
+        level = below
+    return Instance.from_laws(vocab, depth, target, draft, sparse=True)
 
 
 FAMILIES: dict[str, Callable[[Context], Context]] = {

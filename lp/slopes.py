@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,7 @@ class FloatBracket:
         converged: True when no antichain is violated by more than the tolerance.
         rounds, rows, cuts, iterations: programs solved; rows of the last one; those that were separated;
             simplex iterations of all.
+        seconds: processor seconds by phase: "build", "solve", "separate", "repair".
     """
 
     lower: float
@@ -65,6 +67,7 @@ class FloatBracket:
     rows: int
     cuts: int
     iterations: int
+    seconds: dict[str, float]
 
 
 def conjugate(slope: float, paths: int) -> float:
@@ -176,22 +179,38 @@ class SlopeProgram:
         return self.top.weights(multipliers), ratios
 
 
+class _Clock:
+    """Processor seconds since the last count, added up by phase."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(("build", "solve", "separate", "repair"), 0.0)
+        self._last = time.process_time()
+
+    def count(self, phase: str) -> None:
+        now = time.process_time()
+        self.seconds[phase] += now - self._last
+        self._last = now
+
+
 def slope_phase(instance: Instance, paths: int) -> FloatBracket:
     """Solve LP_K on a float instance whose nodes all have target and draft mass.
 
     Raises SolverFailure when the solver reports no optimum.
     """
     tree, joint = instance.tree, instance.joint_draft
+    clock = _Clock()
     program = SlopeProgram(tree, (instance.target, instance.draft, joint), paths)
     if paths > 1 and program.top.inner > 1:
         for mass in np.arange(1, FIRST_SLOPES + 1) / (FIRST_SLOPES + 1):
             program.add_slope(slope_at(float(mass), paths))
     average: Array | None = None
     feasible = block_budgets(instance)
+    clock.count("build")
     rounds = iterations = work = 0
     bar = tqdm(desc="slopes", unit="round", delay=2, leave=False, disable=None)
     while True:
         solution = program.session.solve()
+        clock.count("solve")
         if solution.status is not Status.OPTIMAL:
             raise SolverFailure(
                 f"LP_{paths}, slopes: the float solver said {solution.status.value!r}, not optimal"
@@ -206,11 +225,13 @@ def slope_phase(instance: Instance, paths: int) -> FloatBracket:
         slopes, worst = program.new_slopes(budgets, joint)
         added = program.separate(solution.values, budgets, joint)
         converged = worst <= TOLERANCE or not (added or slopes)
+        clock.count("separate")
         stop = converged or rounds >= ROUND_LIMIT or work > WORK_LIMIT
         if stop or rounds % REPAIR_EVERY == 0:
             repaired = [feasible_budgets(instance, one, paths) for one in (budgets, average)]
             feasible = max((feasible, *repaired), key=lambda one: float(one[1:].sum()))
             lower = float(feasible[1:].sum())
+            clock.count("repair")
             if stop or solution.objective - lower <= WIDTH * solution.objective:
                 break
         for slope in slopes:
@@ -227,4 +248,5 @@ def slope_phase(instance: Instance, paths: int) -> FloatBracket:
         rows,
         program.cuts,
         iterations,
+        clock.seconds,
     )

@@ -12,5 +12,6 @@ def test_smoke() -> None:
     assert done.returncode == 0, done.stderr
     alone, against = done.stdout.split("against the enumerated program")
     assert "rounds" in alone
+    assert "against plain cutting planes" in alone
     difference = float(against.split()[-1])
     assert difference < 1e-9

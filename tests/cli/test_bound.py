@@ -15,7 +15,14 @@ from typing import Any
 
 import pytest
 from nodebudget.experiments import cli
-from nodebudget.lp import Certificate, load_instance, random_instance, save_instance
+from nodebudget.lp import (
+    Certificate,
+    accepted_tokens,
+    block_budgets,
+    load_instance,
+    random_instance,
+    save_instance,
+)
 
 COMMAND = str(Path(sys.executable).parent / "nodebudget")
 CASES = Path(__file__).resolve().parents[1] / "cases"
@@ -118,6 +125,21 @@ def test_floats_on_request_are_floats_and_not_certified() -> None:
     assert found["status"].startswith("optimal in floats, not certified")
     assert found["antichains"] == []
     assert all(isinstance(v, float) for v in found["budgets"].values())
+
+
+def test_a_large_tree_gets_a_proven_bracket(tmp_path: Path, run_here: Runner) -> None:
+    path = tmp_path / "large.json"
+    save_instance(random_instance("logits", 40, 2, seed=1), path)
+    found = bound(path, "--paths", 1, runner=run_here)
+    low, high = found["bracket"]
+    assert found["certified"] is False
+    assert found["optimum"] == high
+    assert 0 < high - low < 1e-6
+    best = accepted_tokens(block_budgets(load_instance(path).to_exact()))  # OPT_1 by statement 5.3
+    assert Fraction(low) <= best <= Fraction(high)
+    assert found["status"].startswith(
+        f"bracketed, both ends proven, not certified: between {low} and {high} ("
+    )
 
 
 def test_a_float_file_is_certified_and_written_in_floats(tmp_path: Path, run_here: Runner) -> None:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from nodebudget.lp import FAMILIES, Instance, random_instance
+from nodebudget.lp import FAMILIES, Instance, random_instance, random_top_k_instance
 from plain_definitions import laws_of
 
 EXACT = ("flat", "identical", "iid", "markov")
@@ -143,3 +143,25 @@ def test_every_law_of_every_family_is_a_law() -> None:
         instance = random_instance(family, 3, 2, seed, concentration=15.0, zeros=0.3)
         for node in range(len(instance.tree)):
             assert abs(sum(instance.target_law(node)) - 1) <= (0 if instance.exact else 1e-12)
+
+
+def test_top_k_laws_are_sparse_and_reproducible() -> None:
+    instance = random_top_k_instance(1000, 3, seed=4, top_k=6)
+    again = random_top_k_instance(1000, 3, seed=4, top_k=6)
+    assert instance.target.tolist() == again.target.tolist()
+    assert instance.target.tolist() != random_top_k_instance(1000, 3, seed=5, top_k=6).target.tolist()
+    assert instance.vocab == 1000
+    assert instance.live.all()
+    for node in range(instance.tree.leaves.start):
+        for law in (instance.target_law(node), instance.draft_law(node)):
+            assert np.count_nonzero(law) == 6
+            assert law.sum() == pytest.approx(1, abs=1e-12)
+        assert len(instance.tree.children(node)) <= 6
+    same = random_top_k_instance(50, 2, seed=0, top_k=3, similarity=1.0)
+    assert len(same.tree) == 1 + 3 + 9
+
+
+@pytest.mark.parametrize("top_k", [0, 11, True, 2.0])
+def test_a_top_k_out_of_range_is_refused(top_k: object) -> None:
+    with pytest.raises(ValueError, match=r"top_k: got .*; expected an integer from 1 to .* 10"):
+        random_top_k_instance(10, 2, seed=0, top_k=top_k)

@@ -74,7 +74,7 @@ def test_monotone_siblings_cost_nothing(data: st.DataObject, instance: Instance,
     assert violated_antichains(instance.tree, even, instance.joint_draft, paths) == []
 
 
-@some
+@few
 @given(exact_instances(SHAPES), st.integers(1, 4))
 def test_the_bracket_holds_the_exact_optimum(instance: Instance, paths: int) -> None:
     """Zeros, ties and equal laws included; the two formulations share no program."""
@@ -122,8 +122,8 @@ def test_the_wrong_order_of_siblings_loses_value(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("paths", [2, 3])
 def test_the_uneven_optimum_of_a_wide_first_level(paths: int) -> None:
-    """Depth one with 2,000 tokens against the closed form 4.4."""
-    instance = random_instance("logits", 2000, 1, seed=0, similarity=0.5, concentration=2.0)
+    """Depth one with 1,600 tokens against the closed form 4.4."""
+    instance = random_instance("logits", 1600, 1, seed=0, similarity=0.5, concentration=2.0)
     found = solve_multi_path(instance, paths)
     closed = depth_one_optimum(instance.to_exact(), paths)
     assert found.proven[0] <= closed <= found.proven[1]
@@ -175,7 +175,7 @@ def test_a_float_phase_cut_short_still_proves_its_bracket(monkeypatch: pytest.Mo
 numbers = st.floats(0, 3, allow_nan=False)
 
 
-@some
+@few
 @given(st.data(), exact_instances(SHAPES), st.integers(1, 4))
 def test_any_weights_give_an_upper_bound(data: st.DataObject, instance: Instance, paths: int) -> None:
     size = len(instance.tree)
@@ -212,7 +212,7 @@ def test_ratios_of_the_wrong_order_would_prove_a_falsehood() -> None:
     assert sum(int(g) * d for g, d in zip(prices, worst_first, strict=True)) > 0
 
 
-@some
+@few
 @given(st.data(), exact_instances(SHAPES), st.integers(1, 4))
 def test_any_budgets_give_a_lower_bound(data: st.DataObject, instance: Instance, paths: int) -> None:
     size = len(instance.tree)
