@@ -57,7 +57,7 @@ LARGE = (
     Setting(32768, 4, 4, concentration=3.0, top_k=20),
     Setting(32768, 3, 4, concentration=3.0, top_k=50),
 )
-PLAIN = (Setting(64, 2, 4), Setting(8, 4, 4))
+PLAIN = (Setting(64, 2, 4),)
 AGAINST_ENUMERATION = (Setting(2, 3, 2), Setting(3, 2, 3), Setting(2, 4, 2))
 SMOKE = (Setting(4, 2, 2),)
 

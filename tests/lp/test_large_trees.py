@@ -273,3 +273,16 @@ def test_feasible_budgets_are_left_alone() -> None:
     assert violated_antichains(instance.tree, instance.joint_target, instance.joint_draft, 2) != []
     repaired = feasible_budgets(instance, instance.joint_target, 2)
     assert accepted_tokens(repaired) < accepted_tokens(instance.joint_target)
+
+
+def test_trees_without_a_node_on_the_last_level() -> None:
+    """After the token 0 the laws do not meet; then OPT_K is the depth-one optimum of the first step."""
+    half = F(1, 2)
+    target = {(): {0: F(1, 3), 1: F(2, 3)}, (0,): {0: F(1)}, (1,): {0: F(1)}}
+    draft = {(): {0: F(2, 3), 1: F(1, 3)}, (0,): {1: F(1)}, (1,): {1: half, 2: half}}
+    instance = Instance.from_laws(3, 2, target, draft, sparse=True)
+    assert len(instance.tree.leaves) == 0
+    first = Instance.from_laws(3, 1, {(): target[()]}, {(): draft[()]})
+    lower, upper = by_slopes(instance, 2).proven
+    assert lower <= depth_one_optimum(first, 2) <= upper
+    assert upper - lower < 1e-6
