@@ -157,19 +157,19 @@ def _solve_large(instance: Instance, paths: int, *, certify: bool) -> Optimum:
     budgets, weights, ratios = (np.zeros(len(instance.tree)) for _ in range(3))
     for whole, part in ((budgets, found.feasible), (weights, found.weights), (ratios, found.ratios)):
         whole[live] = part
-    size = {"rows": found.rows, "antichains": found.cuts, "rounds": found.rounds}
+    size = (found.rows, found.cuts, found.rounds)
     if certify:
         proven = _proven(instance.to_exact(), paths, budgets, weights, ratios)
         low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
         said = f"{PROVEN}: between {low} and {high}"
         reason = f"the tree has {len(live)} nodes; certificates are tried up to {SMALL_TREE}"
-        return Optimum(paths, high, budgets, None, f"{said} ({reason})", (low, high), **size, proven=proven)
+        return Optimum(paths, high, budgets, None, f"{said} ({reason})", (low, high), *size, proven)
     low, high = min(found.lower, found.upper), found.upper
     said, reason = NOT_CERTIFIED, "certification was not asked for"
     if not found.converged:
         said = NOT_CONVERGED
         reason = f"stopped after {found.rounds} rounds; the optimum lies between {low} and {high}"
-    return Optimum(paths, high, budgets, None, f"{said} ({reason})", (low, high), **size)
+    return Optimum(paths, high, budgets, None, f"{said} ({reason})", (low, high), *size)
 
 
 def _proven(

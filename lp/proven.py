@@ -123,8 +123,9 @@ def _ratio_coefficients(instance: Instance, ratios: Array) -> Array:
             continue
         family.sort(key=lambda leaf: (-instance.target[leaf] / instance.draft[leaf], leaf))
         whole[family[0]] = 0
-        for leaf, later in pairwise([*family, None]):
-            difference = whole[leaf] - (whole[later] if later is not None else 0)
+        multipliers = [whole[leaf] for leaf in family] + [0]
+        for leaf, (own, later) in zip(family, pairwise(multipliers), strict=True):
+            difference = own - later
             draft = instance.draft[leaf]
             out[leaf] = (difference * draft.denominator // draft.numerator) >> BITS
     return out
