@@ -176,7 +176,10 @@ def _proven(
     reading: Instance, paths: int, budgets: Array, weights: Array, ratios: Array | None = None
 ) -> tuple[Fraction, Fraction]:
     lower = max(proven_lower_bound(reading, paths, budgets), accepted_tokens(block_budgets(reading)))
-    return lower, proven_upper_bound(reading, paths, weights, ratios)
+    uppers = [proven_upper_bound(reading, paths, weights)]
+    if ratios is not None:  # where draft probabilities are tiny, rounding in these multipliers can cost more
+        uppers.append(proven_upper_bound(reading, paths, weights, ratios))
+    return lower, min(uppers)
 
 
 def _outwards(bound: Fraction, towards: float) -> float:
