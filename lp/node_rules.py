@@ -13,6 +13,7 @@ from dataclasses import replace
 import array_api_compat
 import numpy as np
 
+from .ratio_order import order_by_ratio, places
 from .rationals import float_array
 from .scores import Array, OnPath
 
@@ -36,22 +37,9 @@ def ratio_ranking(data: OnPath) -> Array:
 def rank_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
     """(g, C): the rank of each token by target / draft, 0 the highest, ties by token id.
 
-    A token without draft mass is never drafted; it comes last. In floats the ratio's square root is compared,
-    which neither overflows nor underflows, and neighbours that differ by no more than rounding are ties:
-    ratios that are equal as rationals come out of float arithmetic equal but for the last bits.
+    See `order_by_ratio`.
     """
-    xp = array_api_compat.array_namespace(draft)
-    if draft.dtype != object:
-        target, draft = xp.sqrt(target), xp.sqrt(draft)
-    none = draft * 0
-    key = xp.where(draft == 0, none, target / xp.where(draft == 0, none + 1, draft))
-    order = xp.argsort(-key, axis=1, stable=True)
-    by_key = xp.take_along_axis(key, order, axis=1)
-    lower = by_key[:, 1:] < by_key[:, :-1] * (1 - rounding)
-    group = xp.cumsum(xp.astype(lower, xp.int64), 1)
-    first = xp.zeros_like(order[:, :1])
-    group_of_token = xp.take_along_axis(xp.concat([first, group], axis=1), xp.argsort(order, axis=1), axis=1)
-    return xp.argsort(xp.argsort(group_of_token, axis=1, stable=True), axis=1)
+    return places(order_by_ratio(target, draft, rounding))
 
 
 def in_floats(data: OnPath) -> OnPath:

@@ -15,6 +15,7 @@ import array_api_compat
 import array_api_compat.numpy
 import numpy as np
 from flint import fmpq
+from nodebudget.lp.ratio_order import places
 from nodebudget.lp.rationals import fmpq_array, to_fraction
 
 Array = Any
@@ -48,6 +49,22 @@ class Arrays:
         self.dtype: Any = np.dtype(object) if self.exact else getattr(self.xp, dtype)
         self.zero: Any = fmpq(0) if self.exact else 0.0
         self.one: Any = fmpq(1) if self.exact else 1.0
+
+    @property
+    def hosted(self) -> bool:
+        """True for floats in this machine's own memory, where cache matters and launches cost nothing."""
+        return not self.exact and (not self.torch or self.device.type == "cpu")
+
+    def parts(self, count: int) -> list[slice]:
+        """How to go through so many rows: one by one where they then stay in cache, else all at once."""
+        return [slice(i, i + 1) for i in range(count)] if self.hosted else [slice(0, count)]
+
+    def laws(self, rows: Array, totals: Array) -> Array:
+        """Given rows (g, V) over their totals (g,), in the numbers that laws are computed in; never in place."""
+        if self.exact:
+            return rows
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.xp.astype(rows, self.dtype, copy=False) / totals[:, None]
 
     def numbers(self, values: Array) -> Array:
         """A copy of any rationals or floats in the numbers that laws are computed in."""
@@ -105,7 +122,11 @@ class Arrays:
 
     def without(self, rows: Array, tokens: Array) -> Array:
         """The rows (g, V) with the entry at each row's token of (g,) set to zero."""
-        return self.xp.where(self.positions(rows.shape[1])[None, :] == tokens[:, None], self.zero, rows)
+        if self.torch:
+            return rows.scatter(1, tokens[:, None], 0.0)
+        rows = rows.copy()
+        np.put_along_axis(rows, tokens[:, None], self.zero, axis=1)
+        return rows
 
     def positions(self, count: int) -> Array:
         """0, 1, ..., count - 1, made on the device."""
@@ -115,12 +136,7 @@ class Arrays:
 
     def inverse(self, orders: Array) -> Array:
         """(g, V): for each row of orders, a permutation, the place of every index in it."""
-        places = self.xp.broadcast_to(self.positions(orders.shape[1])[None, :], orders.shape)
-        inverse = self.xp.zeros_like(orders)
-        if self.torch:
-            return inverse.scatter_(1, orders, places)
-        np.put_along_axis(inverse, orders, places, axis=1)
-        return inverse
+        return places(orders)
 
     def sum(self, values: Array) -> Array:
         """The sum along the last axis."""

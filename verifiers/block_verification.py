@@ -19,6 +19,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     """
     arrays, nodes = tree.arrays, tree.nodes
     path = arrays.index(nodes.path_nodes[0])
-    _, draft = tree.working_rows()
     drafted = arrays.take(tree.drafted, path[1:] - 1)
-    return block_along_path(tree, path, arrays.take(draft, path[:-1]), Extended(arrays, drafted))
+    return block_along_path(
+        tree, path, lambda position: tree.draft_rows(arrays.take(path, position)), Extended(arrays, drafted)
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nodebudget.lp.node_rules import rank_by_ratio
 from nodebudget.lp.power_sums import power_sum
+from nodebudget.lp.ratio_order import order_by_ratio
 
 from .arrays import Array, Arrays
 from .extended import Extended
@@ -34,10 +34,14 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     arrays, xp = tree.arrays, tree.arrays.xp
     count, depth = tree.nodes.paths, tree.nodes.depth
     path, order = pick_path(tree)
-    draft = arrays.take(tree.working_rows()[1], path[:-1])
     tokens = arrays.take(arrays.index(tree.nodes.token), path[1:])
-    below = mass_ranked_below(arrays, draft, order)
-    token_draft, token_below = arrays.pick(draft, tokens), arrays.pick(below, tokens)
+    below, totals = [], []
+    for part in arrays.parts(depth):
+        draft = tree.draft_rows(path[:-1][part])
+        below.append(mass_ranked_below(arrays, draft, order[part]))
+        totals.append(xp.max(below[-1] + draft, axis=1))
+    below = xp.concat(below)
+    token_draft, token_below = arrays.take(tree.drafted, path[1:] - 1), arrays.pick(below, tokens)
 
     # rest = 1 - rho is carried as a number of its own: taken from rho it would be lost once rho is near 1.
     share, rest, under, upto = [arrays.ones(1)], [arrays.zeros(1)], [], []
@@ -50,9 +54,14 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     rho, sigma = xp.concat(share[:-1]), xp.concat(rest[:-1])
 
     # The row's own total in place of 1, since K - 1 powers of a total that is off by rounding would add up.
-    base = power_sum(count, sigma + rho * xp.max(below + draft, axis=1), sigma)
-    row_under = sigma[:, None] + rho[:, None] * below
-    skewed = draft * power_sum(count, row_under + rho[:, None] * draft, row_under) / base[:, None]
+    base = power_sum(count, sigma + rho * xp.concat(totals), sigma)
+
+    def skewed(position: Array) -> Array:
+        draft = tree.draft_rows(arrays.take(path, position))
+        own = arrays.take(rho, position)[:, None]
+        under = arrays.take(sigma, position)[:, None] + own * arrays.take(below, position)
+        factor = power_sum(count, under + own * draft, under)
+        return draft * (factor / arrays.take(base, position)[:, None])
 
     # S(v, u) = v^(K-1) S(1, u/v): for the token itself, of which v^(K-1) may underflow.
     ratio = arrays.divide(xp.concat(under), xp.concat(upto))
@@ -69,12 +78,11 @@ def pick_path(tree: DraftTree) -> tuple[Array, Array]:
         (L, V) index array, at each node above its leaf the tokens in their order, the highest-ranked first.
     """
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    target, draft = tree.working_rows()
     everyone = arrays.positions(nodes.paths)
     standing = everyone >= 0
     path, orders = [arrays.index([0])], []
     for i in range(nodes.depth):
-        order = ranking(tree, arrays.take(target, path[-1]), arrays.take(draft, path[-1]))
+        order = ranking(tree, tree.target_rows(path[-1]), tree.draft_rows(path[-1]))
         rank = arrays.take(arrays.inverse(order)[0], arrays.index(nodes.token[nodes.path_nodes[:, i + 1]]))
         rank = xp.where(standing, rank, tree.vocab)
         standing = standing & (rank == xp.min(rank))
@@ -87,10 +95,9 @@ def pick_path(tree: DraftTree) -> tuple[Array, Array]:
 def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
     """(g, V) index array: for rows (g, V), the tokens by target / draft, the highest first, ties by token id.
 
-    See `rank_by_ratio`. Any strict order that is fixed for a node keeps the law lossless.
+    See `order_by_ratio`. Any strict order that is fixed for a node keeps the law lossless.
     """
-    xp = tree.arrays.xp
-    return xp.argsort(rank_by_ratio(target, draft, tree.rounding), axis=1)
+    return order_by_ratio(target, draft, tree.rounding)
 
 
 def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> Array:

@@ -25,8 +25,8 @@ class DraftTree:
 
     The shape (`nodes`) is host integers. The laws are rationals (numpy object arrays of Fractions), numpy
     floats, or torch tensors, which stay on their device. Float rows are converted to `dtype` and divided by
-    their sum, so that rows given in float16 or bfloat16 are laws again; the caller's arrays are never
-    changed.
+    their sum, so that rows given in float16 or bfloat16 are laws again. That is done when a row is needed: the
+    caller's arrays are never changed, and should not be until a sample is drawn.
 
     The draft rows must be the very laws that the paths were drawn from, after temperature, top-k and top-p,
     and the target rows must have gone through the same processing.
@@ -71,8 +71,9 @@ class DraftTree:
         self.arrays = Arrays(target, dtype)
         self.rounding = max(rounding(rows, self.arrays.precision) for rows in (target, draft))
         self._tolerance = max(sum_tolerance(rows, self.arrays.precision) for rows in (target, draft))
-        self._target, self._target_totals = self._laws(target)
-        self._draft, self._draft_totals = self._laws(draft)
+        numbers = self.arrays.numbers
+        self._target, self._draft = (numbers(target), numbers(draft)) if self.exact else (target, draft)
+        self._target_totals, self._draft_totals = (self._sums(rows) for rows in (self._target, self._draft))
         if check or (check is None and not self.arrays.torch):
             self._check()
 
@@ -169,22 +170,54 @@ class DraftTree:
     @cached_property
     def target(self) -> Array:
         """(n, V): the target's law after each node, Fractions where exact."""
-        return self._public(self._target)
+        return self._public(self.working_rows()[0])
 
     @cached_property
     def draft(self) -> Array:
         """(nodes.inner, V): the draft's law after each node above the leaves, Fractions where exact."""
-        return self._public(self._draft)
+        return self._public(self.working_rows()[1])
 
     def working_rows(self) -> tuple[Array, Array]:
         """`target` and `draft` in the numbers that laws are computed in: flint rationals where exact."""
-        return self._target, self._draft
+        return self._working_rows
+
+    @cached_property
+    def _working_rows(self) -> tuple[Array, Array]:
+        laws = (
+            self.arrays.laws(self._target, self._target_totals),
+            self.arrays.laws(self._draft, self._draft_totals),
+        )
+        if not self.arrays.torch:
+            for rows in laws:
+                rows.setflags(write=False)
+        return laws
+
+    def target_rows(self, index: Array) -> Array:
+        """(m, V): the target's laws after the nodes of an index array (m,), without a copy of all others."""
+        take = self.arrays.take
+        return self.arrays.laws(take(self._target, index), take(self._target_totals, index))
+
+    def draft_rows(self, index: Array) -> Array:
+        """(m, V): the draft's laws after the nodes of an index array (m,), all above the leaves."""
+        take = self.arrays.take
+        return self.arrays.laws(take(self._draft, index), take(self._draft_totals, index))
+
+    @cached_property
+    def wanted(self) -> Array:
+        """(n - 1,): the target's probability of each node's last token, without the root; working numbers."""
+        return self._of_tokens(self._target, self._target_totals)
 
     @cached_property
     def drafted(self) -> Array:
         """(n - 1,): the draft's probability of each node's last token, without the root; working numbers."""
-        edges = self.arrays.index(self.nodes.parent[1:] * self.vocab + self.nodes.token[1:])
-        return self.arrays.take(self._draft.reshape((-1,)), edges)
+        return self._of_tokens(self._draft, self._draft_totals)
+
+    def _of_tokens(self, rows: Array, totals: Array) -> Array:
+        arrays = self.arrays
+        edges = arrays.index(self.nodes.parent[1:] * self.vocab + self.nodes.token[1:])
+        above = arrays.index(self.nodes.parent[1:])
+        values = arrays.take(rows.reshape((-1,)), edges)[:, None]
+        return arrays.laws(values, arrays.take(totals, above))[:, 0]
 
     @cached_property
     def row_error(self) -> Array:
@@ -200,15 +233,12 @@ class DraftTree:
             error = xp.where(wrong, xp.inf, error)
         return xp.reshape(error, (1,))
 
-    def _laws(self, rows: Array) -> tuple[Array, Array]:
-        laws = self.arrays.numbers(rows)
-        totals = self.arrays.sum(laws)
-        if not self.exact:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                laws = laws / totals[:, None]
-        if not self.arrays.torch:
-            laws.setflags(write=False)
-        return laws, totals
+    def _sums(self, rows: Array) -> Array:
+        return (
+            self.arrays.sum(rows)
+            if self.exact
+            else self.arrays.xp.sum(rows, axis=-1, dtype=self.arrays.dtype)
+        )
 
     def _public(self, rows: Array) -> Array:
         if not self.exact:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .arrays import Array
 from .extended import Extended, join
 from .laws import AcceptanceLaw
 from .paths import DraftTree
 
+Laws = Callable[[Array], Array]
+"""From positions (m,) on a path, 0..L-1, to laws (m, V)."""
 
-def along_path(tree: DraftTree, path: Array, stop: Array, residuals: Array) -> AcceptanceLaw:
+Residual = Callable[[Array, Array], Array]
+"""From positions (m,) on a path, 0..L-1, and the target's laws there, (m, V), to what is left, (m, V)."""
+
+
+def along_path(tree: DraftTree, path: Array, stop: Array, residual: Residual) -> AcceptanceLaw:
     """The law that accepts the first i tokens of one path with a given probability.
 
     Args:
@@ -16,25 +24,26 @@ def along_path(tree: DraftTree, path: Array, stop: Array, residuals: Array) -> A
         path: (L + 1,) index array, the nodes of the path from the root; it may have been chosen on the
             device.
         stop: (L + 1,), Pr[|Z| = i].
-        residuals: (L + 1, V), the law of Y given |Z| = i, up to a factor per row. A row without mass belongs
-            to an i that has no probability; the target's row stands in for it.
+        residual: the law of Y given |Z| = i < L, up to a factor. A row without mass belongs to an i that has no
+            probability; the target's row stands in for it. After the last token Y is drawn from the target.
     """
-    arrays = tree.arrays
-    target, _ = tree.working_rows()
+    arrays, xp, depth = tree.arrays, tree.arrays.xp, tree.nodes.depth
     lengths = arrays.index(tree.nodes.lengths)
     everywhere = arrays.positions(len(tree.nodes))
     on_path = arrays.take(path, lengths) == everywhere
 
     def rows(index: Array) -> Array:
-        fallback = arrays.take(target, index)
-        here = arrays.take(on_path, index)[:, None]
-        residual = arrays.take(residuals, arrays.take(lengths, index))
-        return arrays.normalise(arrays.xp.where(here, residual, arrays.zero), fallback)
+        target = tree.target_rows(index)
+        length = arrays.take(lengths, index)
+        inside = arrays.take(on_path, index) & (length < depth)
+        position = xp.where(length < depth, length, depth - 1)
+        left = residual(position, tree.target_rows(arrays.take(path, position)))
+        return arrays.normalise(xp.where(inside[:, None], left, arrays.zero), target)
 
-    return AcceptanceLaw(tree, arrays.xp.where(on_path, arrays.take(stop, lengths), arrays.zero), rows)
+    return AcceptanceLaw(tree, xp.where(on_path, arrays.take(stop, lengths), arrays.zero), rows)
 
 
-def block_along_path(tree: DraftTree, path: Array, draft: Array, drafted: Extended) -> AcceptanceLaw:
+def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extended) -> AcceptanceLaw:
     """Block verification on one path that was drawn from the conditional laws `draft`.
 
     With target conditionals p and draft conditionals q along the path x: w_0 = 1 and
@@ -46,25 +55,32 @@ def block_along_path(tree: DraftTree, path: Array, draft: Array, drafted: Extend
     Args:
         tree: the drafted paths, for the target rows.
         path: (L + 1,) index array, the nodes of the path.
-        draft: (L, V), the laws that the path's tokens were drawn from.
+        draft: from positions (m,) in 0..L-1 to (m, V), the laws that the path's tokens were drawn from.
         drafted: (L,), the probabilities in `draft` of the path's tokens, which may be too small for a float.
     """
     arrays, xp = tree.arrays, tree.arrays.xp
     depth = tree.nodes.depth
-    target = arrays.take(tree.working_rows()[0], path)
-    tokens = arrays.take(arrays.index(tree.nodes.token), path[1:])
-    wanted = arrays.pick(target[:depth], tokens)
+    wanted = arrays.take(tree.wanted, path[1:] - 1)
     weights = [Extended(arrays, arrays.ones(1))]
     for i in range(depth):
         step = weights[-1].times(wanted[i : i + 1]).over(drafted.take(arrays.positions(depth)[i : i + 1]))
         weights.append(step.capped())
     before = join(weights[:-1])
-    # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.
-    residuals = arrays.positive(target[:depth] - draft * before.inverse()[:, None])
-    excess = before.times(arrays.sum(residuals)).value()
+    inverse = before.inverse()
+
+    def residual(position: Array, target: Array) -> Array:
+        # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.
+        return arrays.positive(target - draft(position) * arrays.take(inverse, position)[:, None])
+
+    positions = arrays.positions(depth)
+    sums = [
+        arrays.sum(residual(positions[part], tree.target_rows(path[:-1][part])))
+        for part in arrays.parts(depth)
+    ]
+    excess = before.times(xp.concat(sums)).value()
     lack = 1 - before.value()
     # How often coins 1 .. L fail: never where S + 1 - w = 0. The coin at the root never fails.
     miss = xp.concat([arrays.divide(lack, excess + lack)[1:], 1 - weights[-1].value()])
     beyond = xp.flip(arrays.products(xp.flip(miss, axis=0)), axis=0)
     success = xp.concat([arrays.ones(1), 1 - miss])
-    return along_path(tree, path, success * beyond, xp.concat([residuals, target[depth:]]))
+    return along_path(tree, path, success * beyond, residual)

@@ -22,10 +22,15 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
 def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
     """Accept the continuations in turn against what earlier ones left of the target (`topdown.Rule`)."""
-    residual, rejected, accepted = target, arrays.ones(tokens.shape[0]), []
+    rejected, accepted = arrays.ones(tokens.shape[0]), []
+    # Residual after residual is max(0, target - taken draft) over its sum, `left`.
+    taken, left = arrays.zeros(tokens.shape[0]), arrays.ones(tokens.shape[0])
     for j in range(tokens.shape[1]):
-        wanted, drafted = arrays.pick(residual, tokens[:, j]), arrays.pick(draft, tokens[:, j])
+        drafted = arrays.pick(draft, tokens[:, j])
+        wanted = arrays.divide(arrays.positive(arrays.pick(target, tokens[:, j]) - taken * drafted), left)
         accepted.append(rejected * arrays.divide(arrays.xp.minimum(wanted, drafted), drafted))
         rejected = rejected * arrays.divide(arrays.positive(drafted - wanted), drafted)
-        residual = arrays.normalise(arrays.positive(residual - draft), target)
-    return Emission(accepted, rejected, residual)
+        taken = taken + left
+        if j + 1 < tokens.shape[1]:
+            left = arrays.sum(arrays.positive(target - draft * taken[:, None]))
+    return Emission(accepted, rejected, taken)

@@ -33,20 +33,23 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
     """Accept the continuations in turn against the divided target (`topdown.Rule`)."""
     count = tokens.shape[1]
-    factor = division_factor(arrays, target, draft, count)[:, None]
-    served = arrays.xp.minimum(draft, target / factor)
+    factor = division_factor(arrays, target, draft, count)
+    share = 1 / factor
     rejected, accepted = arrays.ones(tokens.shape[0]), []
     for j in range(count):
-        wanted, drafted = arrays.pick(served, tokens[:, j]), arrays.pick(draft, tokens[:, j])
+        drafted = arrays.pick(draft, tokens[:, j])
+        wanted = arrays.xp.minimum(drafted, arrays.pick(target, tokens[:, j]) * share)
         accepted.append(rejected * arrays.divide(wanted, drafted))
         rejected = rejected * arrays.divide(drafted - wanted, drafted)
-    turns = _turns(arrays, served, count)[:, None]
-    return Emission(accepted, rejected, arrays.normalise(arrays.positive(target - served * turns), target))
+    turns = _turns(arrays, target, draft, count, share) if count > 1 else arrays.ones(tokens.shape[0])
+    return Emission(accepted, rejected, turns, share)
 
 
 def division_factor(arrays: Arrays, target: Array, draft: Array, count: int) -> Array:
     """(g,): for rows (g, V), a division factor in [1, count] that is valid for `count` continuations."""
     low, high = arrays.ones(target.shape[0]), arrays.ones(target.shape[0]) * count
+    if count == 1:
+        return low
     high = arrays.xp.where(_valid(arrays, target, draft, count, low), low, high)
     for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
@@ -56,11 +59,11 @@ def division_factor(arrays: Arrays, target: Array, draft: Array, count: int) -> 
 
 
 def _valid(arrays: Arrays, target: Array, draft: Array, count: int, factor: Array) -> Array:
-    served = arrays.xp.minimum(draft, target / factor[:, None])
-    return _turns(arrays, served, count) <= factor + arrays.slack
+    return _turns(arrays, target, draft, count, 1 / factor) <= factor + arrays.slack
 
 
-def _turns(arrays: Arrays, served: Array, count: int) -> Array:
+def _turns(arrays: Arrays, target: Array, draft: Array, count: int, share: Array) -> Array:
     """(1 - (1 - b)^m) / b, without the division: the expected number of continuations that are tried."""
+    served = arrays.xp.minimum(draft, target * share[:, None])
     miss = arrays.positive(1 - arrays.sum(served))
     return power_sum(count, miss * 0 + arrays.one, miss)

@@ -11,7 +11,7 @@ from nodebudget.lp.antichains import check_paths
 from nodebudget.lp.rationals import settled
 
 from .arrays import Array, Arrays
-from .topdown import Rule
+from .topdown import Rule, emitted
 
 WORK_LIMIT = {True: 300_000, False: 6_000_000}
 """Most entries V^(K+1) times nodes above the leaves, for exact instances and for float ones."""
@@ -75,14 +75,14 @@ def _step(
         chance = chance * draft[node, tokens[:, j]]
     drafted = np.flatnonzero(chance != 0)
     tokens, node, chance = tokens[drafted], node[drafted], chance[drafted]
-    emission = rule(arrays, target[node], draft[node], tokens)
+    target, draft = target[node], draft[node]
+    emission = rule(arrays, target, draft, tokens)
+    residual = emission.residual(arrays, target, draft)
     led = arrays.zeros(count, vocab, paths + 1)
     for j in range(survivors):
         token = tokens[:, j]
-        emitted = emission.rejected * arrays.pick(emission.residual, token)
-        for i, accepted in enumerate(emission.accepted):
-            emitted = emitted + np.where(tokens[:, i] == token, accepted, arrays.zero)
+        mass = emitted(arrays, emission, tokens, j, arrays.pick(residual, token))
         same = tokens == token[:, None]
         first = np.flatnonzero(~same[:, :j].any(axis=1))  # a token that came before was counted there
-        np.add.at(led, (node[first], token[first], same[first].sum(axis=1)), (chance * emitted)[first])
+        np.add.at(led, (node[first], token[first], same[first].sum(axis=1)), (chance * mass)[first])
     return led

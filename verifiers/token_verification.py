@@ -21,13 +21,12 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     """
     arrays, xp = tree.arrays, tree.arrays.xp
     path = arrays.index(tree.nodes.path_nodes[0])
-    depth = tree.nodes.depth
-    target, draft = tree.working_rows()
-    wanted, given = arrays.take(target, path), arrays.take(draft, path[:depth])
-    tokens = arrays.index(tree.nodes.token[tree.nodes.path_nodes[0, 1:]])
-    enough, drafted = arrays.pick(wanted[:depth], tokens), arrays.pick(given, tokens)
+    enough, drafted = (arrays.take(masses, path[1:] - 1) for masses in (tree.wanted, tree.drafted))
     accept = arrays.divide(xp.minimum(enough, drafted), drafted)
     reject = arrays.divide(arrays.positive(drafted - enough), drafted)
     stop = arrays.products(accept) * xp.concat([reject, arrays.ones(1)])
-    residuals: Array = arrays.positive(wanted[:depth] - given)
-    return along_path(tree, path, stop, xp.concat([residuals, wanted[depth:]]))
+
+    def residual(position: Array, target: Array) -> Array:
+        return arrays.positive(target - tree.draft_rows(arrays.take(path, position)))
+
+    return along_path(tree, path, stop, residual)

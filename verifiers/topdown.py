@@ -15,18 +15,26 @@ from .paths import DraftTree
 class Emission(NamedTuple):
     """The law of the token that a rule emits at a node, for g nodes at once.
 
-    It emits the j-th continuation with probability `accepted[j]`, and a token drawn from `residual` with
-    probability `rejected`. They sum to one.
+    It emits the j-th continuation with probability `accepted[j]`, and with probability `rejected` a token drawn
+    from the residual, max(0, target - taken min(draft, share target)) over its sum. They sum to one.
 
     Attributes:
         accepted: for each continuation an array (g,); empty for a rule that never looks at them.
         rejected: (g,).
-        residual: (g, V), laws.
+        taken: (g,), how much of the draft is taken from the target.
+        share: (g,), the share of the target that can be taken, or None where it can be more than all.
     """
 
     accepted: list[Array]
     rejected: Array
-    residual: Array
+    taken: Array
+    share: Array | None = None
+
+    def residual(self, arrays: Arrays, target: Array, draft: Array) -> Array:
+        """(g, V): the residual laws, from the rows (g, V); the target where nothing is left."""
+        if self.share is not None:
+            draft = arrays.xp.minimum(draft, target * self.share[:, None])
+        return arrays.normalise(arrays.positive(target - draft * self.taken[:, None]), target)
 
 
 Rule = Callable[[Arrays, Array, Array, Array], Emission]
@@ -42,28 +50,32 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
     is drawn from the target.
 
     The law of what is emitted at a node depends on the node alone, so all nodes with equally many
-    continuations are done at once, and only the probability of reaching a node is carried down.
+    continuations can be done at once, and only the probability of reaching a node is carried down. Residuals
+    are three numbers each until one of them is drawn from.
     """
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    target, draft = tree.working_rows()
-    follow, leave, leave_mass = [], [], []
+    follow, leave, taken, shares = [], [], [], []
     order, edges = [], []
+    drafted = np.zeros((len(nodes), nodes.paths), dtype=np.int64)
     for family in nodes.by_paths:
-        here = arrays.index(family.nodes)
-        tokens = arrays.index(nodes.token[family.children])
-        emission = rule(arrays, arrays.take(target, here), arrays.take(draft, here), tokens)
-        remaining = emission.residual
-        for j in range(family.children.shape[1]):
-            token = tokens[:, j]
-            emitted = emission.rejected * arrays.pick(emission.residual, token)
-            for i, accepted in enumerate(emission.accepted):
-                emitted = emitted + xp.where(tokens[:, i] == token, accepted, arrays.zero)
-            follow.append(emitted)
-            edges.append(family.children[:, j])
-            remaining = arrays.without(remaining, token)
-        leave.append(remaining)
-        leave_mass.append(emission.rejected * arrays.sum(remaining))
-        order.append(family.nodes)
+        tokens_there = nodes.token[family.children]
+        # A node with fewer continuations names its first one again.
+        drafted[family.nodes] = tokens_there[:, :1]
+        drafted[family.nodes, : tokens_there.shape[1]] = tokens_there
+        for part in arrays.parts(len(family.nodes)):
+            here, tokens = arrays.index(family.nodes[part]), arrays.index(tokens_there[part])
+            target, draft = tree.target_rows(here), tree.draft_rows(here)
+            emission = rule(arrays, target, draft, tokens)
+            remaining = emission.residual(arrays, target, draft)
+            for j in range(tokens.shape[1]):
+                follow.append(emitted(arrays, emission, tokens, j, arrays.pick(remaining, tokens[:, j])))
+                edges.append(family.children[part, j])
+            for j in range(tokens.shape[1]):
+                remaining = arrays.without(remaining, tokens[:, j])
+            leave.append(emission.rejected * arrays.sum(remaining))
+            taken.append(emission.taken)
+            shares.append(emission.share)
+            order.append(family.nodes[part])
 
     # Every continuation that leads to a child has the same entry, the mass of its token: take the first.
     _, entry = np.unique(np.concatenate(edges), return_index=True)
@@ -74,10 +86,36 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         start, end = (int(bound) for bound in nodes.level_start[length : length + 2])
         above = arrays.index(nodes.parent[start:end] - nodes.level_start[length - 1])
         reach.append(arrays.take(reach[-1], above) * follow_child[start - 1 : end - 1])
-    stop = xp.concat([xp.concat(reach[:-1]) * arrays.take(xp.concat(leave_mass), place), reach[-1]])
-    residuals = xp.concat([arrays.take(xp.concat(leave), place), target[nodes.inner :]])
+    stop = xp.concat([xp.concat(reach[:-1]) * arrays.take(xp.concat(leave), place), reach[-1]])
+    taken_at = arrays.take(xp.concat(taken), place)
+    share_at = None if shares[0] is None else arrays.take(xp.concat(shares), place)
+    continuations = arrays.index(drafted)
 
     def rows(index: Array) -> Array:
-        return arrays.normalise(arrays.take(residuals, index), arrays.take(target, index))
+        target = tree.target_rows(index)
+        leaf = index >= nodes.inner
+        inner = xp.where(leaf, 0, index)
+        share = None if share_at is None else arrays.take(share_at, inner)
+        emission = Emission([], stop, arrays.take(taken_at, inner), share)
+        left = emission.residual(arrays, target, tree.draft_rows(inner))
+        for j in range(nodes.paths):
+            left = arrays.without(left, arrays.take(continuations, inner)[:, j])
+        return xp.where(leaf[:, None], target, arrays.normalise(left, target))
 
     return AcceptanceLaw(tree, stop, rows)
+
+
+def emitted(arrays: Arrays, emission: Emission, tokens: Array, place: int, drawn: Array) -> Array:
+    """(g,): how likely the token of one continuation is emitted, accepted under any place or drawn.
+
+    Args:
+        arrays: the kind of number.
+        emission: what the rule says.
+        tokens: (g, m), the continuations.
+        place: which of them.
+        drawn: (g,), the probability of its token in the residual.
+    """
+    mass = emission.rejected * drawn
+    for i, accepted in enumerate(emission.accepted):
+        mass = mass + arrays.xp.where(tokens[:, i] == tokens[:, place], accepted, arrays.zero)
+    return mass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, Arrays
 from .extended import Extended, join
 from .laws import AcceptanceLaw
 from .paths import DraftTree
@@ -25,52 +25,69 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     Reference: arXiv:2505.12398; statement 10.1.
     """
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    target, draft = tree.working_rows()
     # Removing a child changes its parent only, and in the same way whatever happened below the child. So
-    # every node's states can be computed from its own weight, all nodes of a level with equally many children
-    # at once; the depth-first order enters only at the end, as the order in which nodes are tried.
+    # every node's states can be computed from its own weight, nodes of a level with equally many children
+    # together; the depth-first order enters only at the end, as the order in which nodes are tried. A node's
+    # residual is the inverse weights of its states until it is drawn from.
     level = Extended(arrays, arrays.ones(1))
-    final_weight, final_rows, order = [], [], []
+    final_weight, inverses, order = [], [], []
+    most = max(len(below) for below in nodes.children)
+    drafted = np.zeros((nodes.inner, most), dtype=np.int64)
     for length in range(nodes.depth):
         start = nodes.level_start[length]
         child_weight, children = [], []
         for family in nodes.by_children(length):
-            here = arrays.index(family.nodes)
-            weight = level.take(arrays.index(family.nodes - start))
-            rows, drafts = arrays.take(target, here), arrays.take(draft, here)
-            tokens = arrays.index(nodes.token[family.children])
-            for j in range(family.children.shape[1]):
-                token = tokens[:, j]
-                ratio = Extended(arrays, arrays.pick(rows, token)).over(arrays.pick(drafts, token))
-                child_weight.append(weight.times(ratio).capped())
-                children.append(family.children[:, j])
-                weight, rows, drafts = _without_child(weight, rows, drafts, token)
-            final_weight.append(weight.value())
-            final_rows.append(rows)
-            order.append(family.nodes)
+            count = family.children.shape[1]
+            # A node with fewer children names its first one again, with nothing to take.
+            drafted[family.nodes] = nodes.token[family.children[:, :1]]
+            drafted[family.nodes, :count] = nodes.token[family.children]
+            for part in arrays.parts(len(family.nodes)):
+                here = arrays.index(family.nodes[part])
+                weight = level.take(arrays.index(family.nodes[part] - start))
+                rows, drafts = tree.target_rows(here), tree.draft_rows(here)
+                tokens = arrays.index(nodes.token[family.children[part]])
+                scales = []
+                for j in range(count):
+                    token = tokens[:, j]
+                    ratio = Extended(arrays, arrays.pick(rows, token)).over(arrays.pick(drafts, token))
+                    child_weight.append(weight.times(ratio).capped())
+                    children.append(family.children[part, j])
+                    scales.append(weight.inverse())
+                    rows, drafts, left = _without_child(arrays, rows, drafts, token, scales[-1])
+                    mass = weight.times(left)
+                    weight = mass.over(mass.value() + 1 - weight.value())
+                final_weight.append(weight.value())
+                scales += [arrays.zeros(len(family.nodes[part]))] * (most - count)
+                inverses.append(xp.stack(scales, axis=1))
+                order.append(family.nodes[part])
         level = join(child_weight).take(arrays.index(np.argsort(np.concatenate(children))))
     place = arrays.index(np.argsort(np.concatenate(order)))
-    weights = xp.concat([arrays.take(xp.concat(final_weight), place), level.value()])
-    residuals = xp.concat([arrays.take(xp.concat(final_rows), place), target[nodes.inner :]])
-
-    weights = xp.concat([arrays.ones(1), weights[1:]])
+    weights = xp.concat([arrays.ones(1), arrays.take(xp.concat(final_weight), place)[1:], level.value()])
     tried = arrays.take(weights, arrays.index(nodes.post_order))
     turn = arrays.index(np.argsort(nodes.post_order))
     stop = weights * arrays.take(arrays.products(1 - tried), turn)
-    return AcceptanceLaw(tree, stop, lambda index: arrays.take(residuals, index))
+    scales_at, tokens_at = arrays.take(xp.concat(inverses), place), arrays.index(drafted)
+
+    def residuals(index: Array) -> Array:
+        target = tree.target_rows(index)
+        leaf = index >= nodes.inner
+        inner = xp.where(leaf, 0, index)
+        scales, tokens = arrays.take(scales_at, inner), arrays.take(tokens_at, inner)
+        left, drafts = target, tree.draft_rows(inner)
+        for j in range(most):
+            left, drafts, _ = _without_child(arrays, left, drafts, tokens[:, j], scales[:, j])
+        return xp.where(leaf[:, None], target, left)
+
+    return AcceptanceLaw(tree, stop, residuals)
 
 
 def _without_child(
-    weight: Extended, rows: Array, drafts: Array, token: Array
-) -> tuple[Extended, Array, Array]:
-    """The state (W, r, d) of nodes after the child by `token` has been rejected and removed."""
-    arrays = weight.arrays
-    # R up to the factor W, which may be too small for a float. Without mass W becomes 0 and any law will do.
-    excess = arrays.positive(rows - drafts * weight.inverse()[:, None])
-    mass = weight.times(arrays.sum(excess))
+    arrays: Arrays, rows: Array, drafts: Array, token: Array, scale: Array
+) -> tuple[Array, Array, Array]:
+    """The rows r and d of nodes after the child by `token` has been removed, and what is left of W r over W.
+
+    `scale` is 1 / W. W itself may be too small for a float. Without mass any law will do.
+    """
+    excess = arrays.positive(rows - drafts * scale[:, None])
     drafts = arrays.without(drafts, token)
-    return (
-        mass.over(mass.value() + 1 - weight.value()),
-        arrays.normalise(excess, rows),
-        arrays.normalise(drafts, drafts),
-    )
+    return arrays.normalise(excess, rows), arrays.normalise(drafts, drafts), arrays.sum(excess)

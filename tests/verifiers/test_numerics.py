@@ -271,7 +271,7 @@ def differences_of_powers(dtype: type[np.floating], guard: float) -> Callable[[D
         skewed = np.array(rows, dtype=tree.arrays.dtype)
         skewed = skewed / skewed.sum(axis=1, keepdims=True)
         drafted = Extended(tree.arrays, np.maximum(skewed[np.arange(len(tokens)), tokens], 1e-30))
-        return block_along_path(tree, path, skewed, drafted)
+        return block_along_path(tree, path, lambda position: skewed[position], drafted)
 
     return law
 

@@ -1,0 +1,93 @@
+"""The order of tokens by target / draft, quickly: integers are sorted, not sorted indirectly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+Array = Any
+"""A numpy array (float, or object holding rationals) or a torch tensor."""
+
+MANTISSA_BITS = 52
+
+
+def order_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
+    """(g, V): the tokens of rows (g, V) by target / draft, the highest first, ties by token id.
+
+    A token that the draft gives nothing is never drafted; its ratio counts as 0. In floats the ratio's square
+    root is compared, which neither overflows nor underflows. It is packed with the token's id into one
+    integer, which costs it its last bits: neighbours that differ by no more than that, or than rounding, are
+    ties. So ratios that are equal as rationals are ties although float arithmetic tells them apart.
+
+    Args:
+        target, draft: laws (g, V), of rationals or floats.
+        rounding: how far, relatively, square roots of ratios that should be equal may be apart.
+    """
+    if draft.dtype == object:
+        ratio = np.where(draft == 0, draft * 0, target / np.where(draft == 0, draft * 0 + 1, draft))
+        return np.argsort(-ratio, axis=1, stable=True)
+    if isinstance(draft, np.ndarray):
+        return np.stack([_host_order(*rows, rounding) for rows in zip(target, draft, strict=True)])
+    xp = array_api_compat.array_namespace(draft)
+    if draft.device.type == "cpu":
+        # Torch has no fast sort of integers on the CPU; the memory is shared.
+        return xp.from_numpy(order_by_ratio(target.detach().numpy(), draft.detach().numpy(), rounding))
+    vocab = draft.shape[1]
+    cells = _cells(xp, target, draft, vocab)
+    packed = xp.sort(cells << _id_bits(vocab) | xp.arange(vocab, device=draft.device), axis=1)
+    order = packed & _mask(vocab)
+    _, lower = _steps(packed, vocab, rounding)
+    group = xp.concat([xp.zeros_like(order[:, :1]), xp.cumsum(xp.astype(lower, xp.int64), 1)], axis=1)
+    return xp.sort(group << _id_bits(vocab) | order, axis=1) & _mask(vocab)
+
+
+def places(order: Array) -> Array:
+    """(g, V): for rows that are permutations, the place of each index in them."""
+    xp = array_api_compat.array_namespace(order)
+    where = xp.zeros_like(order)
+    if isinstance(order, np.ndarray):
+        np.put_along_axis(where, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
+        return where
+    return where.scatter_(1, order, xp.arange(order.shape[1], device=order.device).expand(order.shape))
+
+
+def _host_order(target: Array, draft: Array, rounding: float) -> Array:
+    """(V,): the same for one row of floats in memory, where only what the draft can draw has to be sorted."""
+    vocab = len(draft)
+    drawn = draft > 0
+    tokens = np.flatnonzero(drawn)
+    if len(tokens) < vocab:
+        target, draft = target[tokens], draft[tokens]
+    packed = np.sort(_cells(np, target, draft, vocab) << _id_bits(vocab) | tokens)
+    order = packed & _mask(vocab)
+    step, lower = _steps(packed, vocab, rounding)
+    if ((step > 0) & ~lower).any():
+        group = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lower)])
+        order = np.sort(group << _id_bits(vocab) | order) & _mask(vocab)
+    return order if len(tokens) == vocab else np.concatenate([order, np.flatnonzero(~drawn)])
+
+
+def _id_bits(vocab: int) -> int:
+    return max(1, (vocab - 1).bit_length())
+
+
+def _mask(vocab: int) -> int:
+    return (1 << _id_bits(vocab)) - 1
+
+
+def _cells(xp: Any, target: Array, draft: Array, vocab: int) -> Array:
+    """Integers that fall as target / draft rises, with so many bits less that a token's id can follow."""
+    target, draft = (xp.sqrt(xp.astype(law, xp.float64)) for law in (target, draft))
+    ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, 1.0), 0.0)
+    # Floats that are not negative are ordered as their bits are.
+    return ((2**63 - 1) >> _id_bits(vocab)) - (ratio.view(xp.int64) >> _id_bits(vocab))
+
+
+def _steps(packed: Array, vocab: int, rounding: float) -> tuple[Array, Array]:
+    """Between neighbours in order: by how many cells they differ, and whether that is more than rounding."""
+    cells = packed >> _id_bits(vocab)
+    step = cells[..., 1:] - cells[..., :-1]
+    return step, step > max(1, math.ceil(2 * rounding * 2**MANTISSA_BITS) >> _id_bits(vocab))
