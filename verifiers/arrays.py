@@ -15,7 +15,6 @@ import array_api_compat
 import array_api_compat.numpy
 import numpy as np
 from flint import fmpq
-from nodebudget.lp.ratio_order import places
 from nodebudget.lp.rationals import fmpq_array, to_fraction
 
 Array = Any
@@ -134,9 +133,20 @@ class Arrays:
             return self.xp.arange(count, device=self.device)
         return np.arange(count)
 
-    def inverse(self, orders: Array) -> Array:
-        """(g, V): for each row of orders, a permutation, the place of every index in it."""
-        return places(orders)
+    def in_order(self, rows: Array, orders: Array) -> Array:
+        """(g, V): each row's entries in the order of a permutation."""
+        if self.torch:
+            return self.xp.take_along_axis(rows, orders, axis=1)
+        return np.stack([row[order] for row, order in zip(rows, orders, strict=True)])
+
+    def out_of_order(self, rows: Array, orders: Array) -> Array:
+        """(g, V): each row's entries where `in_order` took them from."""
+        if self.torch:
+            return self.xp.zeros_like(rows).scatter_(1, orders, rows)
+        back = np.empty_like(rows)
+        for row, order, values in zip(back, orders, rows, strict=True):
+            row[order] = values
+        return back
 
     def sum(self, values: Array) -> Array:
         """The sum along the last axis."""
@@ -146,7 +156,7 @@ class Arrays:
         """max(0, values); NaN stays NaN."""
         if self.torch:
             return values.clamp(min=0)
-        return self.xp.where(values < 0, self.zero, values)
+        return np.maximum(values, self.zero)
 
     def divide(self, numerator: Array, denominator: Array) -> Array:
         """numerator / denominator, and 0 wherever the denominator is 0."""

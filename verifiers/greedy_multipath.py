@@ -83,7 +83,8 @@ def pick_path(tree: DraftTree) -> tuple[Array, Array]:
     path, orders = [arrays.index([0])], []
     for i in range(nodes.depth):
         order = ranking(tree, tree.target_rows(path[-1]), tree.draft_rows(path[-1]))
-        rank = arrays.take(arrays.inverse(order)[0], arrays.index(nodes.token[nodes.path_nodes[:, i + 1]]))
+        tokens = arrays.index(nodes.token[nodes.path_nodes[:, i + 1]])
+        rank = xp.argmax(xp.astype(order == tokens[:, None], xp.uint8), axis=1)
         rank = xp.where(standing, rank, tree.vocab)
         standing = standing & (rank == xp.min(rank))
         picked = xp.reshape(xp.max(xp.where(standing, everyone, 0)), (1,))
@@ -103,6 +104,6 @@ def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
 def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> Array:
     """(g, V): for each token the draft's mass of the tokens that are ranked below it, from rows (g, V)."""
     xp = arrays.xp
-    from_lowest = xp.flip(xp.take_along_axis(draft, order, axis=1), axis=1)
+    from_lowest = xp.flip(arrays.in_order(draft, order), axis=1)
     before = xp.cumsum(xp.concat([arrays.zeros(draft.shape[0], 1), from_lowest[:, :-1]], axis=1), 1)
-    return xp.take_along_axis(xp.flip(before, axis=1), arrays.inverse(order), axis=1)
+    return arrays.out_of_order(xp.flip(before, axis=1), order)

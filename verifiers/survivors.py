@@ -77,11 +77,12 @@ def _step(
     tokens, node, chance = tokens[drafted], node[drafted], chance[drafted]
     target, draft = target[node], draft[node]
     emission = rule(arrays, target, draft, tokens)
-    residual = emission.residual(arrays, target, draft)
+    left = emission.left(arrays, target, draft)
+    total = arrays.sum(left)
     led = arrays.zeros(count, vocab, paths + 1)
     for j in range(survivors):
         token = tokens[:, j]
-        mass = emitted(arrays, emission, tokens, j, arrays.pick(residual, token))
+        mass = emitted(arrays, emission, tokens, j, arrays.divide(arrays.pick(left, token), total))
         same = tokens == token[:, None]
         first = np.flatnonzero(~same[:, :j].any(axis=1))  # a token that came before was counted there
         np.add.at(led, (node[first], token[first], same[first].sum(axis=1)), (chance * mass)[first])

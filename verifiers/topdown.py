@@ -30,11 +30,11 @@ class Emission(NamedTuple):
     taken: Array
     share: Array | None = None
 
-    def residual(self, arrays: Arrays, target: Array, draft: Array) -> Array:
-        """(g, V): the residual laws, from the rows (g, V); the target where nothing is left."""
+    def left(self, arrays: Arrays, target: Array, draft: Array) -> Array:
+        """(g, V): the residuals before they are divided by their sums, from the rows (g, V)."""
         if self.share is not None:
             draft = arrays.xp.minimum(draft, target * self.share[:, None])
-        return arrays.normalise(arrays.positive(target - draft * self.taken[:, None]), target)
+        return arrays.positive(target - draft * self.taken[:, None])
 
 
 Rule = Callable[[Arrays, Array, Array, Array], Emission]
@@ -66,13 +66,15 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
             here, tokens = arrays.index(family.nodes[part]), arrays.index(tokens_there[part])
             target, draft = tree.target_rows(here), tree.draft_rows(here)
             emission = rule(arrays, target, draft, tokens)
-            remaining = emission.residual(arrays, target, draft)
+            remaining = emission.left(arrays, target, draft)
+            total = arrays.sum(remaining)
             for j in range(tokens.shape[1]):
-                follow.append(emitted(arrays, emission, tokens, j, arrays.pick(remaining, tokens[:, j])))
+                drawn = arrays.divide(arrays.pick(remaining, tokens[:, j]), total)
+                follow.append(emitted(arrays, emission, tokens, j, drawn))
                 edges.append(family.children[part, j])
             for j in range(tokens.shape[1]):
                 remaining = arrays.without(remaining, tokens[:, j])
-            leave.append(emission.rejected * arrays.sum(remaining))
+            leave.append(emission.rejected * arrays.divide(arrays.sum(remaining), total))
             taken.append(emission.taken)
             shares.append(emission.share)
             order.append(family.nodes[part])
@@ -97,7 +99,7 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         inner = xp.where(leaf, 0, index)
         share = None if share_at is None else arrays.take(share_at, inner)
         emission = Emission([], stop, arrays.take(taken_at, inner), share)
-        left = emission.residual(arrays, target, tree.draft_rows(inner))
+        left = emission.left(arrays, target, tree.draft_rows(inner))
         for j in range(nodes.paths):
             left = arrays.without(left, arrays.take(continuations, inner)[:, j])
         return xp.where(leaf[:, None], target, arrays.normalise(left, target))

@@ -53,9 +53,11 @@ def law(tree: DraftTree) -> AcceptanceLaw:
                     child_weight.append(weight.times(ratio).capped())
                     children.append(family.children[part, j])
                     scales.append(weight.inverse())
-                    rows, drafts, left = _without_child(arrays, rows, drafts, token, scales[-1])
-                    mass = weight.times(left)
+                    excess = arrays.positive(rows - drafts * scales[-1][:, None])
+                    mass = weight.times(arrays.sum(excess))
                     weight = mass.over(mass.value() + 1 - weight.value())
+                    if j + 1 < count:
+                        rows, drafts = _without_child(arrays, excess, rows, drafts, token)
                 final_weight.append(weight.value())
                 scales += [arrays.zeros(len(family.nodes[part]))] * (most - count)
                 inverses.append(xp.stack(scales, axis=1))
@@ -75,19 +77,20 @@ def law(tree: DraftTree) -> AcceptanceLaw:
         scales, tokens = arrays.take(scales_at, inner), arrays.take(tokens_at, inner)
         left, drafts = target, tree.draft_rows(inner)
         for j in range(most):
-            left, drafts, _ = _without_child(arrays, left, drafts, tokens[:, j], scales[:, j])
+            excess = arrays.positive(left - drafts * scales[:, j][:, None])
+            left, drafts = _without_child(arrays, excess, left, drafts, tokens[:, j])
         return xp.where(leaf[:, None], target, left)
 
     return AcceptanceLaw(tree, stop, residuals)
 
 
 def _without_child(
-    arrays: Arrays, rows: Array, drafts: Array, token: Array, scale: Array
-) -> tuple[Array, Array, Array]:
-    """The rows r and d of nodes after the child by `token` has been removed, and what is left of W r over W.
+    arrays: Arrays, excess: Array, rows: Array, drafts: Array, token: Array
+) -> tuple[Array, Array]:
+    """The laws r and d of nodes after the child by `token` has been removed.
 
-    `scale` is 1 / W. W itself may be too small for a float. Without mass any law will do.
+    `excess` is R over the weight W, max(0, r - d / W), since W may be too small for a float. Without mass any
+    law will do.
     """
-    excess = arrays.positive(rows - drafts * scale[:, None])
     drafts = arrays.without(drafts, token)
-    return arrays.normalise(excess, rows), arrays.normalise(drafts, drafts), arrays.sum(excess)
+    return arrays.normalise(excess, rows), arrays.normalise(drafts, drafts)
