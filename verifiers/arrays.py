@@ -59,11 +59,15 @@ class Arrays:
         return [slice(i, i + 1) for i in range(count)] if self.hosted else [slice(0, count)]
 
     def laws(self, rows: Array, totals: Array) -> Array:
-        """Given rows (g, V) over their totals (g,), in the numbers that laws are computed in; never in place."""
-        if self.exact:
-            return rows
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.xp.astype(rows, self.dtype, copy=False) / totals[:, None]
+        """Given rows (g, V) over their totals (g,), in the numbers that laws are computed in.
+
+        In the rows' own memory where that is possible; pass a copy.
+        """
+        if not self.exact:
+            rows = self.xp.astype(rows, self.dtype, copy=False)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rows /= totals[:, None]
+        return rows
 
     def numbers(self, values: Array) -> Array:
         """A copy of any rationals or floats in the numbers that laws are computed in."""
@@ -119,12 +123,17 @@ class Arrays:
         """From each row of (g, V), the entry at its token of (g,)."""
         return self.xp.take_along_axis(rows, tokens[:, None], axis=1)[:, 0]
 
+    def clear(self, rows: Array, tokens: Array) -> None:
+        """Set the entry at each row's token of (g,) to zero, in place."""
+        if self.torch:
+            rows.scatter_(1, tokens[:, None], 0.0)
+        else:
+            np.put_along_axis(rows, tokens[:, None], self.zero, axis=1)
+
     def without(self, rows: Array, tokens: Array) -> Array:
         """The rows (g, V) with the entry at each row's token of (g,) set to zero."""
-        if self.torch:
-            return rows.scatter(1, tokens[:, None], 0.0)
-        rows = rows.copy()
-        np.put_along_axis(rows, tokens[:, None], self.zero, axis=1)
+        rows = rows.clone() if self.torch else rows.copy()
+        self.clear(rows, tokens)
         return rows
 
     def positions(self, count: int) -> Array:
@@ -153,10 +162,8 @@ class Arrays:
         return self.xp.sum(values, axis=-1)
 
     def positive(self, values: Array) -> Array:
-        """max(0, values); NaN stays NaN."""
-        if self.torch:
-            return values.clamp(min=0)
-        return np.maximum(values, self.zero)
+        """max(0, values), in the memory of values; NaN stays NaN."""
+        return values.clamp_(min=0) if self.torch else np.maximum(values, self.zero, out=values)
 
     def divide(self, numerator: Array, denominator: Array) -> Array:
         """numerator / denominator, and 0 wherever the denominator is 0."""

@@ -21,4 +21,4 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
 def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
     """Emit a token drawn from the target, whatever the continuations are (`topdown.Rule`)."""
-    return Emission([], arrays.ones(tokens.shape[0]), arrays.zeros(tokens.shape[0]))
+    return Emission([], arrays.ones(tokens.shape[0]))

@@ -183,9 +183,10 @@ class DraftTree:
 
     @cached_property
     def _working_rows(self) -> tuple[Array, Array]:
+        numbers, laws_of = self.arrays.numbers, self.arrays.laws
         laws = (
-            self.arrays.laws(self._target, self._target_totals),
-            self.arrays.laws(self._draft, self._draft_totals),
+            laws_of(numbers(self._target), self._target_totals),
+            laws_of(numbers(self._draft), self._draft_totals),
         )
         if not self.arrays.torch:
             for rows in laws:

@@ -21,17 +21,19 @@ class Emission(NamedTuple):
     Attributes:
         accepted: for each continuation an array (g,); empty for a rule that never looks at them.
         rejected: (g,).
-        taken: (g,), how much of the draft is taken from the target.
+        taken: (g,), how much of the draft is taken from the target; None for nothing.
         share: (g,), the share of the target that can be taken, or None where it can be more than all.
     """
 
     accepted: list[Array]
     rejected: Array
-    taken: Array
+    taken: Array | None = None
     share: Array | None = None
 
     def left(self, arrays: Arrays, target: Array, draft: Array) -> Array:
         """(g, V): the residuals before they are divided by their sums, from the rows (g, V)."""
+        if self.taken is None:
+            return target
         if self.share is not None:
             draft = arrays.xp.minimum(draft, target * self.share[:, None])
         return arrays.positive(target - draft * self.taken[:, None])
@@ -73,7 +75,7 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
                 follow.append(emitted(arrays, emission, tokens, j, drawn))
                 edges.append(family.children[part, j])
             for j in range(tokens.shape[1]):
-                remaining = arrays.without(remaining, tokens[:, j])
+                arrays.clear(remaining, tokens[:, j])
             leave.append(emission.rejected * arrays.divide(arrays.sum(remaining), total))
             taken.append(emission.taken)
             shares.append(emission.share)
@@ -89,16 +91,17 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         above = arrays.index(nodes.parent[start:end] - nodes.level_start[length - 1])
         reach.append(arrays.take(reach[-1], above) * follow_child[start - 1 : end - 1])
     stop = xp.concat([xp.concat(reach[:-1]) * arrays.take(xp.concat(leave), place), reach[-1]])
-    taken_at = arrays.take(xp.concat(taken), place)
-    share_at = None if shares[0] is None else arrays.take(xp.concat(shares), place)
+    taken_at, share_at = (
+        None if parts[0] is None else arrays.take(xp.concat(parts), place) for parts in (taken, shares)
+    )
     continuations = arrays.index(drafted)
 
     def rows(index: Array) -> Array:
         target = tree.target_rows(index)
         leaf = index >= nodes.inner
         inner = xp.where(leaf, 0, index)
-        share = None if share_at is None else arrays.take(share_at, inner)
-        emission = Emission([], stop, arrays.take(taken_at, inner), share)
+        what_is_left = (None if part is None else arrays.take(part, inner) for part in (taken_at, share_at))
+        emission = Emission([], stop, *what_is_left)
         left = emission.left(arrays, target, tree.draft_rows(inner))
         for j in range(nodes.paths):
             left = arrays.without(left, arrays.take(continuations, inner)[:, j])
