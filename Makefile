@@ -39,6 +39,7 @@ format: $(VENV)/.full
 
 bench: $(VENV)/.core
 	$(BIN)/python -m nodebudget.experiments.bench_lp
+	$(BIN)/python -m nodebudget.experiments.bench_verifiers
 
 # The figures of the documentation, from stored results.
 figures: $(VENV)/.core
