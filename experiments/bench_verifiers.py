@@ -107,8 +107,13 @@ def main() -> None:
 
 def measured(name: str, given: tuple[PathNodes, Any, Any], kind: str, dtype: str, repeats: int) -> str:
     """Unit and verifier in milliseconds, their ratio, as it is and over K, and peak memory where it can be seen."""
+    nodes: PathNodes
+    target: Any
+    draft: Any
     nodes, target, draft = given
     on_path = nodes.path_nodes[0, :-1]
+    path_target: Any
+    path_draft: Any
     path_target, path_draft = (np.ascontiguousarray(rows[on_path]) for rows in (target, draft))
     minimum: Any = np.minimum
     if kind == "torch":
