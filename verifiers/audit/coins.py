@@ -217,7 +217,5 @@ def _global_generators() -> tuple[Any, ...]:
     """The states of the generators that a program can draw from behind the caller's back."""
     legacy: Any = np.random.get_state()  # noqa: NPY002  (the legacy generator is what is watched)
     states = (random.getstate(), legacy[1].tobytes(), tuple(legacy[2:]))
-    kind, words, *rest = legacy
-    states = (random.getstate(), kind, words.tobytes(), tuple(rest))
     torch = sys.modules.get("torch")
     return states if torch is None else (*states, torch.get_rng_state().numpy().tobytes())
