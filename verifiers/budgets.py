@@ -11,6 +11,7 @@ from nodebudget.lp import (
     block_budgets,
     greedy_skewed_draft,
     hit_probability,
+    skewed_draft,
     stable_greedy_skewed_draft,
     token_budgets,
 )
@@ -37,6 +38,11 @@ def greedy_multipath(instance: Instance, paths: int) -> Array:
     """GBV: block verification under its skewed draft (statements 5.2, 6.3, 6.4)."""
     skewed = greedy_skewed_draft if instance.exact else stable_greedy_skewed_draft
     return block_budgets(instance, skewed(instance, paths))
+
+
+def mixed_multipath(instance: Instance, paths: int) -> Array:
+    """Mixed selection: block verification under its skewed draft (statements 5.2, 12.1, 12.3)."""
+    return skewed_draft(instance, paths)[1]
 
 
 def naive_sampling(instance: Instance, paths: int) -> Array:

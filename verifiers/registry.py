@@ -109,6 +109,7 @@ VERIFIERS: dict[str, Verifier] = {
             "this project, on block verification (arXiv:2403.10444); statements 12.1 to 12.4",
             ordered=False,
             scores=mixed_multipath.scores,
+            budgets=budgets.mixed_multipath,
         ),
     )
 }

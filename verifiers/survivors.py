@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from nodebudget.lp import Instance
@@ -13,8 +13,11 @@ from nodebudget.lp.rationals import settled
 from .arrays import Array, Arrays
 from .topdown import Rule, emitted
 
-WORK_LIMIT = {True: 300_000, False: 6_000_000}
-"""Most entries V^(K+1) times nodes above the leaves, for exact instances and for float ones."""
+WORK_LIMIT = {True: 300_000, False: 12_000_000}
+"""Most continuations times tokens, over the nodes above the leaves, for exact instances and for float ones."""
+
+ROWS_AT_ONCE = 100_000
+"""Continuations that are gone through together."""
 
 
 def top_down_budgets(instance: Instance, paths: int, rule: Rule) -> Array | None:
@@ -22,52 +25,95 @@ def top_down_budgets(instance: Instance, paths: int, rule: Rule) -> Array | None
 
     The paths are i.i.d., so given that n of them pass z, their next tokens are n independent draws from the
     draft's law at z, whatever was seen above. Hence g_z[n] = Pr[the walk comes to z with n survivors] follows
-    from the parent's by going through the V^n continuations of one node:
+    from the parent's by going through the continuations of one node:
 
         g_zy[m] = sum over n and over (t_1 .. t_n) with m of them equal to y of g_z[n] q(t_1) .. q(t_n) e(y),
 
     e(y) the probability that the rule emits y. The budgets are the sums of g_z over n. Exact for an exact
-    instance. The work is V^K a node, instead of V^(LK) drafted tuples; None where it is above `WORK_LIMIT`.
+    instance. The work is S^K a node with S tokens that have draft mass, instead of S^(LK) drafted tuples; None
+    where it is above `WORK_LIMIT`.
 
     Args:
-        instance: on the full tree, exact or float.
+        instance: exact or float, on a full tree or a sparse one.
         paths: number K of drafted paths.
         rule: what the verifier emits at a node.
 
-    Raises ValueError for paths < 1 and for a sparse instance.
+    Raises ValueError for paths < 1.
     """
     check_paths(paths)
     tree = instance.tree
-    if len(tree.leaves) != tree.vocab**tree.depth:
-        raise ValueError("the budgets of a walk need the full tree; this instance is sparse")
-    if tree.leaves.start * tree.vocab ** (paths + 1) > WORK_LIMIT[instance.exact]:
+    levels = [_LocalRows.of(instance, depth) for depth in range(tree.depth)]
+    work = sum(len(rows.child) * rows.drafted**paths * rows.child.shape[1] for rows in levels)
+    if work > WORK_LIMIT[instance.exact]:
         return None
     kind = object if instance.exact else np.float64
     arrays = Arrays(np.empty(0, dtype=kind), "float64")
     # Column n: the probability of coming to each node with n survivors.
     reach = arrays.zeros(len(tree), paths + 1)
     reach[0, paths] = arrays.one
-    for depth in range(tree.depth):
-        nodes = tree.level(depth)
-        below = tree.level(depth + 1)
-        target = arrays.numbers(instance.target[below]).reshape(-1, tree.vocab)
-        draft = arrays.numbers(instance.draft[below]).reshape(-1, tree.vocab)
-        children = arrays.zeros(len(target), tree.vocab, paths + 1)
+    for depth, rows in enumerate(levels):
+        here = reach[tree.level(depth)]
+        target, draft = arrays.numbers(rows.target), arrays.numbers(rows.draft)
+        led = arrays.zeros(*rows.child.shape, paths + 1)
         for survivors in range(1, paths + 1):
-            here = reach[nodes, survivors]
-            live = np.flatnonzero(here != 0)
-            if len(live):
-                children[live] += _step(arrays, target[live], draft[live], here[live], survivors, paths, rule)
-        reach[below] = children.reshape(-1, paths + 1)
+            group = max(1, ROWS_AT_ONCE // rows.drafted**survivors)
+            live = np.flatnonzero(here[:, survivors] != 0)
+            for start in range(0, len(live), group):
+                some = live[start : start + group]
+                led[some] += _step(
+                    arrays, target[some], draft[some], here[some, survivors], rows.drafted, survivors, paths, rule
+                )
+        on_tree = rows.child >= 0
+        reach[rows.child[on_tree]] = led[on_tree]
     return settled(arrays.sum(reach))
 
 
+class _LocalRows(NamedTuple):
+    """The laws of one level by columns of their own: tokens that neither model can emit have none.
+
+    Attributes:
+        target, draft: (g, m), the laws of g nodes, filled up with zeros; tokens with draft mass come first.
+        child: (g, m), the tree's node that each column leads to, -1 where there is none.
+        drafted: most tokens with draft mass at any of the nodes.
+    """
+
+    target: Array
+    draft: Array
+    child: Array
+    drafted: int
+
+    @classmethod
+    def of(cls, instance: Instance, depth: int) -> _LocalRows:
+        tree, level = instance.tree, instance.tree.level(depth)
+        listed = []
+        for node in range(level.start, level.stop):
+            own = [(instance.target[child], instance.draft[child], child) for child in tree.children(node)]
+            own += [(*pair, -1) for pair in instance.off_tree.get(node, {}).values()]
+            listed.append(sorted(own, key=lambda entry: not entry[1] > 0))
+        drafted = max((sum(mass > 0 for _, mass, _ in own) for own in listed), default=0)
+        shape = len(listed), max(map(len, listed), default=0)
+        kind = object if instance.exact else np.float64
+        target, draft = np.full(shape, instance.target[0] * 0, kind), np.full(shape, instance.draft[0] * 0, kind)
+        child = np.full(shape, -1)
+        for place, own in enumerate(listed):
+            for column, entry in enumerate(own):
+                target[place, column], draft[place, column], child[place, column] = entry
+        return cls(target, draft, child, max(drafted, 1))
+
+
 def _step(
-    arrays: Arrays, target: Array, draft: Array, here: Array, survivors: int, paths: int, rule: Rule
+    arrays: Arrays,
+    target: Array,
+    draft: Array,
+    here: Array,
+    drafted_tokens: int,
+    survivors: int,
+    paths: int,
+    rule: Rule,
 ) -> Array:
-    """(g, V, K + 1): where g nodes with equally many survivors lead, from rows (g, V) and their mass (g,)."""
+    """(g, m, K + 1): where g nodes with equally many survivors lead, from rows (g, m) and their mass (g,)."""
     count, vocab = target.shape
-    listed: list[Any] = list(itertools.product(range(vocab), repeat=survivors))
+    listed: list[Any] = list(itertools.product(range(drafted_tokens), repeat=survivors))
     tokens = np.tile(np.array(listed), (count, 1))
     node = np.repeat(np.arange(count), len(listed))
     chance = here[node]

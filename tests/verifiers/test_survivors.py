@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nodebudget.lp import Instance, random_instance
+from nodebudget.lp import random_instance
 from nodebudget.verifiers import VERIFIERS, Verifier
 from nodebudget.verifiers.arrays import Array, Arrays
 from nodebudget.verifiers.audit import audit_exact
@@ -56,8 +56,21 @@ def test_too_many_continuations_give_none() -> None:
     assert top_down_budgets(random_instance("logits", 16, 1, seed=0), 7, specinfer_rule) is None
 
 
-def test_a_sparse_instance_is_refused() -> None:
-    laws = {(): [1, 0, 0], (0,): [1, 0, 0]}
-    sparse = Instance.from_laws(3, 2, laws, laws, sparse=True)
-    with pytest.raises(ValueError, match="full tree"):
-        top_down_budgets(sparse, 2, specinfer_rule)
+@pytest.mark.parametrize("verifier", ONE_PASS, ids=lambda verifier: verifier.name)
+def test_a_sparse_instance_has_the_budgets_of_the_full_one(verifier: Verifier) -> None:
+    assert verifier.budgets is not None
+    for seed in (4, 7):
+        full = random_instance("flat", 4, 2, seed=seed, zeros=0.4)
+        sparse = full.prune()
+        assert len(sparse.tree) < len(full.tree)
+        assert sparse.off_tree
+        for one, other in ((full, sparse), (full.to_float(), sparse.to_float())):
+            budgets, found = (verifier.budgets(each, 2) for each in (one, other))
+            assert budgets is not None
+            assert found is not None
+            kept = budgets[full.live]
+            assert budgets[~full.live].tolist() == [0] * int((~full.live).sum())
+            if one.exact:
+                assert found.tolist() == kept.tolist()
+            else:
+                np.testing.assert_allclose(found, kept, rtol=0, atol=1e-12)
