@@ -27,12 +27,12 @@ def parse_paths(text: str) -> int:
     return paths
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, option: str) -> None:
     """Raise ValueError where a file cannot be put at `path`, before any work is done for it."""
     if not path.name or path.is_dir() or (path.exists() and not path.is_file()):
-        raise ValueError(f"--certificate: {str(path)!r} is not a file; expected the name of a file to write")
+        raise ValueError(f"{option}: {str(path)!r} is not a file; expected the name of a file to write")
     if not os.access(path.parent, os.W_OK):
-        raise ValueError(f"--certificate: {str(path)!r} is not in a folder that can be written to")
+        raise ValueError(f"{option}: {str(path)!r} is not in a folder that can be written to")
 
 
 def run_bound(file: Path, paths: int, *, method: str, certify: bool) -> tuple[Optimum, Instance]:

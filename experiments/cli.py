@@ -64,7 +64,7 @@ def bound(
     if certificate is not None:
         if floats:
             raise ValueError("--certificate: there is no certificate with --float; leave one of them out")
-        check_writable(certificate)
+        check_writable(certificate, "--certificate")
     optimum, instance = run_bound(file, count, method=method, certify=not floats)
     if certificate is not None:
         if optimum.certificate is None:
@@ -363,6 +363,134 @@ def decode(
         print_decode(result, text=text)
 
 
+@app.command()
+def optimality(
+    prompts: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC",
+            help="human-eval, gsm8k, math500, or a file .jsonl, .jsonl.gz or .parquet with a field prompt.",
+            show_default=False,
+        ),
+    ],
+    paths: Annotated[
+        str,
+        typer.Option(
+            metavar="KS", help="Numbers of i.i.d. drafted paths, such as 1,2,4.", show_default=False
+        ),
+    ],
+    length: Annotated[
+        int, typer.Option(metavar="L", help="Tokens of each path, at least 1.", show_default=False)
+    ],
+    pair: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PAIR", help="A pair by name, such as smollm2/without-10-13.", show_default=False
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Instead of --pair: a folder, a .gguf file or a repository of the hub.",
+            show_default=False,
+        ),
+    ] = None,
+    draft: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="With --target: likewise, or layers of the target (first:27, without:10-13).",
+            show_default=False,
+        ),
+    ] = None,
+    contexts: Annotated[int, typer.Option(metavar="N", help="One after each of the first N prompts.")] = 32,
+    continued: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Up to N tokens of the target's own (a random number) follow the prompt."
+        ),
+    ] = 32,
+    temperature: Annotated[float, typer.Option(help="Of both models; 0 is greedy.")] = 1.0,
+    top_k: Annotated[
+        int | None, typer.Option(metavar="N", help="Keep the N most likely tokens.", show_default=False)
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Keep the most likely tokens with this much mass.", show_default=False
+        ),
+    ] = None,
+    nodes: Annotated[
+        int, typer.Option(metavar="N", help="Most nodes of a tree; a larger one is made shorter.")
+    ] = 2000,
+    verifier_names: Annotated[
+        str | None,
+        typer.Option(
+            "--verifiers",
+            metavar="NAMES",
+            help="As for audit, separated by commas; all when left out.",
+            show_default=False,
+        ),
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(metavar="N", help="Random drafts where one pass over the tree is not enough.")
+    ] = 500,
+    seed: Annotated[int, typer.Option(help="Of the continuations and the random drafts.")] = 0,
+    dtype: Annotated[str, typer.Option(help="Of the weights: auto, float32, bfloat16, ...")] = "auto",
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, ...; a GPU if there is one.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the rows there as Parquet.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How much of the attainable acceptance do verifiers reach on real contexts of a model pair?
+
+    After each context all tokens with mass under both models are expanded to a prefix tree, on which OPT_K is
+    solved and verifiers are evaluated. Choose --top-k or --top-p: without them every token has mass. For example:
+    nodebudget optimality --pair smollm2/without-10-13 --prompts human-eval --paths 1,2,4 --length 3 --top-k 8
+    """
+    from .bound import check_writable
+    from .optimality import OptimalityConfig, run_optimality
+    from .optimality.config import parse_numbers
+    from .optimality.report import optimality_report, print_optimality
+
+    named = {} if verifier_names is None else {"verifiers": tuple(verifier_names.split(","))}
+    config = OptimalityConfig(
+        prompts=prompts,
+        paths=parse_numbers("--paths", paths),
+        length=length,
+        pair=pair,
+        target=target,
+        draft=draft,
+        contexts=contexts,
+        continued=continued,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        nodes=nodes,
+        samples=samples,
+        seed=seed,
+        dtype=dtype,
+        device=device,
+        **named,
+    )
+    if out is not None:
+        check_writable(out, "--out")
+    with contextlib.redirect_stdout(sys.stderr):  # what a user's verifier prints is not part of the answer
+        result = run_optimality(config)
+    if out is not None:
+        result.save(out)
+    if as_json:
+        _print_json(optimality_report(result))
+    else:
+        print_optimality(result)
+
+
+@app.command()
 def sweep(
     config: Annotated[
         Path,

@@ -103,7 +103,7 @@ def run_decode(config: DecodeConfig) -> DecodeResult:
     first is decoded.
     """
     verifiers = [get_verifier(name) for name in config.verifiers]
-    _require_extra()
+    require_extra("decode")
     from nodebudget.verifiers.decoding import SamplingLaw, load_pair, load_prompts
     from nodebudget.verifiers.decoding.caches import input_device
     from nodebudget.verifiers.decoding.loop import Decoder
@@ -228,11 +228,12 @@ def check_out(folder: Path) -> None:
         raise ValueError(f"--out: {str(folder)!r} is there already; expected a new or empty folder")
 
 
-def _require_extra() -> None:
+def require_extra(command: str) -> None:
+    """ValueError unless torch and transformers are installed."""
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
     except ImportError as error:
         raise ValueError(
-            f"decode needs the extra llm ({error.name} is missing); pip install 'nodebudget[llm]'"
+            f"{command} needs the extra llm ({error.name} is missing); pip install 'nodebudget[llm]'"
         ) from None

@@ -61,7 +61,14 @@ def top_down_budgets(instance: Instance, paths: int, rule: Rule) -> Array | None
             for start in range(0, len(live), group):
                 some = live[start : start + group]
                 led[some] += _step(
-                    arrays, target[some], draft[some], here[some, survivors], rows.drafted, survivors, paths, rule
+                    arrays,
+                    target[some],
+                    draft[some],
+                    here[some, survivors],
+                    rows.drafted,
+                    survivors,
+                    paths,
+                    rule,
                 )
         on_tree = rows.child >= 0
         reach[rows.child[on_tree]] = led[on_tree]
@@ -93,7 +100,10 @@ class _LocalRows(NamedTuple):
         drafted = max((sum(mass > 0 for _, mass, _ in own) for own in listed), default=0)
         shape = len(listed), max(map(len, listed), default=0)
         kind = object if instance.exact else np.float64
-        target, draft = np.full(shape, instance.target[0] * 0, kind), np.full(shape, instance.draft[0] * 0, kind)
+        target, draft = (
+            np.full(shape, instance.target[0] * 0, kind),
+            np.full(shape, instance.draft[0] * 0, kind),
+        )
         child = np.full(shape, -1)
         for place, own in enumerate(listed):
             for column, entry in enumerate(own):

@@ -57,7 +57,11 @@ def instance_rows(config: SweepConfig, key: InstanceKey) -> list[dict[str, Any]]
     verifiers = [get_verifier(name) for name in config.verifiers]
     rows = []
     for paths in config.paths:
-        about = {**vars(key), "paths": paths, **_optimum(instance, paths, certify=config.method == "exact")}
+        about = {
+            **vars(key),
+            "paths": paths,
+            **optimum_columns(instance, paths, certify=config.method == "exact"),
+        }
         for verifier in verifiers:
             value = evaluate(
                 verifier,
@@ -83,7 +87,8 @@ def instance_rows(config: SweepConfig, key: InstanceKey) -> list[dict[str, Any]]
     return rows
 
 
-def _optimum(instance: Instance, paths: int, *, certify: bool) -> dict[str, Any]:
+def optimum_columns(instance: Instance, paths: int, *, certify: bool) -> dict[str, Any]:
+    """The columns about OPT_K; without a value where the solver reported none."""
     try:
         found: Optimum = solve_multi_path(instance, paths, certify=certify)
     except SolverFailure as error:  # one instance without an optimum does not end a sweep

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -12,8 +13,7 @@ import numpy as np
 from nodebudget.lp import Instance, accepted_tokens
 from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
 from nodebudget.lp.rationals import float_array
-from nodebudget.verifiers import Verifier
-from nodebudget.verifiers.audit import draft_tree
+from nodebudget.verifiers import DraftTree, Verifier
 
 How = Literal["one pass", "enumerated", "sampled"]
 
@@ -76,7 +76,12 @@ def evaluate(
 
 def _given(verifier: Verifier, instance: Instance, leaves: DraftedTuple) -> Any:
     """E|Z| given the drafted leaves."""
-    tree = draft_tree(instance, leaves)
+    return given(verifier, instance, [instance.tree.path(leaf) for leaf in leaves])
+
+
+def given(verifier: Verifier, instance: Instance, drafted: Sequence[Sequence[int]]) -> Any:
+    """E|Z| given drafted paths, as tokens; ValueError for a verifier that fails on them."""
+    tree = DraftTree.from_instance(instance, drafted)
     try:
         accepted = verifier.law(tree).expected_accepted
     except (Exception, SystemExit) as error:  # whatever a user's function does

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from nodebudget.verifiers.bootstrap import ratio_interval
 
 from .records import Block, Generation
 from .timing import PHASES
-
-RESAMPLES, LEVEL = 2000, 0.95
-"""Of the bootstrap over prompts."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +122,8 @@ def _at_least(histogram: Sequence[float]) -> tuple[float, ...]:
 
 def _bootstrap(per_prompt: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     """Interval of 1 + the mean over blocks, when the prompts are drawn anew with replacement."""
-    if len(per_prompt) < 2:
-        return None
-    sums, counts = (np.array([f(values) for values in per_prompt], dtype=float) for f in (sum, len))
-    drawn = np.random.default_rng(0).integers(len(per_prompt), size=(RESAMPLES, len(per_prompt)))
-    means = 1 + sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    found = ratio_interval([sum(values) for values in per_prompt], [len(values) for values in per_prompt])
+    return found and (1 + found[0], 1 + found[1])
 
 
 def _mean(values: Sequence[float]) -> float:

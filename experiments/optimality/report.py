@@ -1,0 +1,152 @@
+"""Optimality as JSON and as a table for people: shares of OPT_K with intervals over contexts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+from nodebudget.verifiers.bootstrap import ratio_interval
+
+from ..bound import plain
+from .run import OptimalityResult
+
+NOISE = 1e-9
+"""Accepted tokens below which a difference is that of float sums; an estimate is compared at two standard errors."""
+
+
+def means(table: pa.Table) -> list[dict[str, Any]]:
+    """For each depth, K and verifier: mean accepted tokens and OPT_K, their ratio, and intervals over contexts.
+
+    The share of several contexts is the sum of accepted tokens over the sum of OPT_K; its interval is a bootstrap
+    over contexts. `closed` is the share of OPT_K - BV that is reached, `below_bv` on how many contexts a verifier
+    accepts less than block verification of one path; both are missing where `bv` was not asked for. Contexts
+    without OPT_K, or whose solver stopped early, are counted apart, as `unsolved`.
+    """
+    rows = [row for row in table.to_pylist() if row["depth"]]
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["depth"], row["paths"], row["verifier"]), []).append(row)
+    single = {
+        (row["context"], row["paths"]): row["accepted_tokens"] for row in rows if row["verifier"] == "bv"
+    }
+    found = []
+    for (depth, paths, verifier), members in groups.items():
+        solved = [row for row in members if str(row["status"]).startswith("optimal")]
+        summary = {"depth": depth, "paths": paths, "verifier": verifier, "contexts": len(solved)}
+        found.append(summary | {"unsolved": len(members) - len(solved)} | _summary(solved, single))
+    return found
+
+
+def _summary(rows: list[dict[str, Any]], single: dict[Any, float]) -> dict[str, Any]:
+    accepted = [row["accepted_tokens"] for row in rows]
+    best = [row["optimum"] for row in rows]
+    nothing = dict.fromkeys(
+        ("accepted_tokens", "standard_error", "optimum", "share", "interval", "closed", "below_bv")
+    )
+    if not sum(best):
+        return nothing
+    errors = [row["standard_error"] or 0.0 for row in rows]
+    summary: dict[str, Any] = {
+        "accepted_tokens": sum(accepted) / len(rows),
+        "standard_error": sum(error**2 for error in errors) ** 0.5 / len(rows) if any(errors) else None,
+        "optimum": sum(best) / len(rows),
+        "share": sum(accepted) / sum(best),
+        "interval": ratio_interval(accepted, best) if min(best) > 0 else None,
+    }
+    if not single:
+        return nothing | summary
+    by_one = [single[row["context"], row["paths"]] for row in rows]
+    room = sum(best) - sum(by_one)
+    less = [
+        own < one - max(NOISE, 2 * error) for own, one, error in zip(accepted, by_one, errors, strict=True)
+    ]
+    closed = (sum(accepted) - sum(by_one)) / room if room > NOISE * len(rows) else None
+    return nothing | summary | {"closed": closed, "below_bv": sum(less)}
+
+
+def shortened_contexts(table: pa.Table) -> tuple[int, int]:
+    """How many contexts have a shorter tree than asked for, and how many have none."""
+    depths = {row["context"]: (row["depth"], row["length"]) for row in table.to_pylist()}
+    shorter = sum(0 < depth < length for depth, length in depths.values())
+    return shorter, sum(depth == 0 for depth, _ in depths.values())
+
+
+def optimality_report(result: OptimalityResult) -> dict[str, Any]:
+    """The JSON object."""
+    shorter, left_out = shortened_contexts(result.table)
+    return {
+        **asdict(result.config),
+        "pair": result.pair,
+        "notes": list(result.notes),
+        "shortened": shorter,
+        "left_out": left_out,
+        "results": means(result.table),
+    }
+
+
+def print_optimality(result: OptimalityResult) -> None:
+    """What came out, for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    config = result.config
+    console = Console(soft_wrap=True, highlight=False, width=max(110, Console().width))
+    sampling = [f"temperature {config.temperature:g}"]
+    sampling += [
+        f"{name} {value:g}" for name, value in (("top-k", config.top_k), ("top-p", config.top_p)) if value
+    ]
+    contexts = result.table["context"].to_pylist()[-1] + 1
+    console.print(
+        f"{result.pair}, {contexts} contexts after {config.prompts} prompts, L = {config.length}, "
+        f"{', '.join(sampling)}",
+        markup=False,
+    )
+    for note in result.notes:
+        console.print(f"note: {note}", markup=False)
+    shorter, left_out = shortened_contexts(result.table)
+    if shorter:
+        console.print(
+            f"cut: {shorter} contexts have shorter trees, so that they fit into {config.nodes} nodes; they stand apart"
+        )
+    if left_out:
+        console.print(
+            f"cut: {left_out} contexts are left out: more than {config.nodes} nodes at the first level already"
+        )
+    summaries = means(result.table)
+    for depth, paths in dict.fromkeys((row["depth"], row["paths"]) for row in summaries):
+        group = [row for row in summaries if (row["depth"], row["paths"]) == (depth, paths)]
+        first = group[0]
+        best = "none" if first["optimum"] is None else f"{first['optimum']:.4f}"
+        unsolved = f", {first['unsolved']} more without a converged OPT_K" if first["unsolved"] else ""
+        console.print(
+            f"\nL = {depth}, K = {paths}: mean OPT_K {best} over {first['contexts']} contexts{unsolved}",
+            markup=False,
+        )
+        table = Table(box=None, pad_edge=False)
+        table.add_column("verifier", no_wrap=True)
+        for name in (
+            "accepted",
+            "+-",
+            "block efficiency",
+            "share of OPT_K",
+            "95%",
+            "of OPT_K - BV",
+            "below BV",
+        ):
+            table.add_column(name, justify="right", no_wrap=True)
+        for row in group:
+            if row["accepted_tokens"] is None:
+                table.add_row(plain(row["verifier"]), *["-"] * 7)
+                continue
+            table.add_row(
+                plain(row["verifier"]),
+                f"{row['accepted_tokens']:.4f}",
+                "" if row["standard_error"] is None else f"{row['standard_error']:.4f}",
+                f"{1 + row['accepted_tokens']:.4f}",
+                f"{row['share']:.1%}",
+                "" if row["interval"] is None else "{:.1%} .. {:.1%}".format(*row["interval"]),
+                "" if row["closed"] is None else f"{row['closed']:.0%}",
+                "" if row["below_bv"] is None else str(row["below_bv"]),
+            )
+        console.print(table)

@@ -1,0 +1,80 @@
+"""E|Z| of a verifier on a sparse instance: by one pass over the tree, or from random drafts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+from nodebudget.lp import Instance, accepted_tokens
+from nodebudget.verifiers import VERIFIERS, Verifier
+
+from ..sweep.values import Value, given
+
+CONTROLS = ("gbv", "specinfer")
+"""Verifiers that an estimate is regressed on: on one path GBV is block verification, and traversal as well."""
+
+
+def evaluate_sparse(
+    verifier: Verifier, instance: Instance, paths: int, *, samples: int, seed: list[int]
+) -> Value:
+    """The value of a verifier on a float instance; an estimate where it takes no single pass.
+
+    Args:
+        verifier: from the registry or a user's own.
+        instance: float, full or sparse; over local tokens, so that rows are short.
+        paths: number K of drafted paths.
+        samples: drafted tuples of an estimate. The law of each is used in full (E|Z| given the tuple), so the
+            error is that of the drafts only; and what `CONTROLS`, whose values are known, have on these tuples
+            takes away the part of it that they share (a regression estimate).
+        seed: of the tuples drawn; verifiers with the same seed are shown the same tuples.
+
+    Raises ValueError for a user's verifier that does not return the law of the tree it was given.
+    """
+    budgets = verifier.budgets(instance, paths) if verifier.budgets else None
+    if budgets is not None:
+        return Value(accepted_tokens(budgets), None, "one pass", 0)
+    shown = paths if verifier.multipath else 1
+    drawn = draw_paths(instance, samples * shown, np.random.default_rng(seed))
+    tuples = [tuple(drawn[i : i + shown]) for i in range(0, len(drawn), shown)]
+    if not verifier.ordered:
+        tuples = [tuple(sorted(each)) for each in tuples]
+    times = Counter(tuples)  # equal ones are evaluated once
+    weights = np.array(list(times.values()))
+    columns, known = [np.ones(len(times))], [1.0]
+    for name in CONTROLS:
+        control = VERIFIERS[name]
+        exact = control.budgets and control.budgets(instance, shown)
+        if exact is not None:
+            columns.append(np.array([given(control, instance, drafted) for drafted in times]))
+            known.append(float(accepted_tokens(exact)))
+    values = np.array([given(verifier, instance, drafted) for drafted in times])
+    design, root = np.stack(columns, axis=1), np.sqrt(weights)
+    fitted = np.linalg.lstsq(design * root[:, None], values * root, rcond=1e-10)[0]
+    residual = values - design @ fitted
+    error = math.sqrt(float(weights @ residual**2) / max(1, samples - len(known)) / samples)
+    return Value(float(fitted @ known), error, "sampled", samples)
+
+
+def draw_paths(instance: Instance, count: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Paths drawn from the draft, independently, as tokens; below a token without a node they go on with zeros.
+
+    What lies below such a token cannot be accepted, whatever it is.
+    """
+    tree = instance.tree
+    rows: dict[int, np.ndarray] = {}
+    drawn = []
+    for uniforms in rng.random((count, tree.depth)):
+        node: int | None = 0
+        path: list[int] = []
+        for uniform in uniforms:
+            if node is None:
+                path.append(0)
+                continue
+            if node not in rows:
+                rows[node] = np.cumsum(instance.draft_law(node))
+            token = int(np.searchsorted(rows[node], uniform * rows[node][-1], side="right"))
+            path.append(token)
+            node = tree.find([*path])
+        drawn.append(tuple(path))
+    return drawn

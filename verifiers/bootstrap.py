@@ -1,0 +1,27 @@
+"""Bootstrap intervals of ratios of sums, the units drawn anew with replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+RESAMPLES, LEVEL = 2000, 0.95
+
+
+def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -> tuple[float, float] | None:
+    """The 95% interval of the sum of the numerators over the sum of the denominators; None for a single unit.
+
+    Args:
+        numerators, denominators: one of each for every unit (a prompt, a context); the denominators positive.
+
+    >>> ratio_interval([1.0, 1.0], [2.0, 2.0])
+    (0.5, 0.5)
+    """
+    if len(numerators) < 2:
+        return None
+    above, below = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    drawn = np.random.default_rng(0).integers(len(above), size=(RESAMPLES, len(above)))
+    ratios = above[drawn].sum(axis=1) / below[drawn].sum(axis=1)
+    low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

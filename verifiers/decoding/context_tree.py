@@ -1,0 +1,163 @@
+"""All that a draft can propose after a context and the target can keep: both models' laws on a prefix tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from nodebudget.lp import Instance
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from .caches import CachedModel, context_limit, input_device
+from .models import ModelPair
+from .sampling_laws import SamplingLaw
+from .tree_pass import takes_tree_mask
+
+ROWS_AT_ONCE = 128
+"""Nodes that are read in one forward pass: a row of the whole vocabulary in float64 for each."""
+
+Laws = dict[tuple[int, ...], dict[int, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class ContextTree:
+    """The prefix tree of tokens with mass under both models after a context.
+
+    Attributes:
+        context: the context's token ids.
+        instance: both models' laws, sparse, in floats; None where not even the first level fitted.
+        length: drafted tokens that were asked for.
+        first_cut: nodes that the tree would have had with one more level, where `nodes` did not allow it;
+            None for a tree of the full length.
+    """
+
+    context: tuple[int, ...]
+    instance: Instance | None
+    length: int
+    first_cut: int | None
+
+    @property
+    def depth(self) -> int:
+        """Drafted tokens that the tree has, `length` or fewer."""
+        return 0 if self.instance is None else self.instance.depth
+
+
+class TreeExpander:
+    """A model pair with a sampling law, ready to expand trees.
+
+    Attributes:
+        context: tokens that a context and the drafted ones may have together, None where unknown.
+    """
+
+    def __init__(self, pair: ModelPair, sampling: SamplingLaw) -> None:
+        """Prepare; both models are put in evaluation mode."""
+        self.pair, self.sampling = pair, sampling
+        models = pair.target, pair.draft
+        limits = [limit for model in models if (limit := context_limit(model)) is not None]
+        self.context = min(limits) if limits else None
+        for model in models:
+            model.eval()
+        with torch.inference_mode():
+            self.tree_mask = tuple(takes_tree_mask(model) for model in models)
+
+    @torch.inference_mode()
+    def expand(self, context: Sequence[int], length: int, nodes: int) -> ContextTree:
+        """The tree after a context, level by level, one forward pass of each model for a level or a part of it.
+
+        The laws are never cut: a tree that would have more than `nodes` nodes is made shorter as a whole, and
+        says so. Tokens with mass under one model only have no node, but keep their mass.
+
+        Args:
+            context: token ids, at least one.
+            length: drafted tokens L.
+            nodes: most nodes of the tree, the root included.
+
+        Raises:
+            ValueError: for a length or a number of nodes below 1, an empty context, or one that leaves no room.
+        """
+        for name, value in (("length", length), ("nodes", nodes), ("context", len(context))):
+            if value < 1:
+                raise ValueError(f"{name}: got {value}; expected at least 1")
+        if self.context is not None and len(context) + length > self.context:
+            raise ValueError(
+                f"context: {len(context)} tokens and {length} drafted ones do not fit into the {self.context} "
+                f"tokens of {self.pair.name}"
+            )
+        readers = [
+            _Reader(model, self.pair.vocab, context, self.sampling, tree_mask)
+            for model, tree_mask in zip((self.pair.target, self.pair.draft), self.tree_mask, strict=True)
+        ]
+        laws: tuple[Laws, Laws] = ({}, {})
+        level: list[tuple[int, ...]] = [()]
+        count, depth, first_cut = 1, 0, None
+        while depth < length:
+            found = [reader.laws(level) for reader in readers]
+            below = [
+                (*path, token)
+                for path, target, draft in zip(level, *found, strict=True)
+                for token in sorted(target.keys() & draft.keys())
+            ]
+            if count + len(below) > nodes:
+                first_cut = count + len(below)
+                break
+            for table, rows in zip(laws, found, strict=True):
+                table.update(zip(level, rows, strict=True))
+            level, count, depth = below, count + len(below), depth + 1
+        instance = None
+        if depth:
+            instance = Instance.from_laws(self.pair.vocab, depth, *laws, sparse=True)
+        return ContextTree(tuple(context), instance, length, first_cut)
+
+
+class _Reader:
+    """One model behind a context: the laws after branches, whose tokens it reads once each."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        vocab: int,
+        context: Sequence[int],
+        sampling: SamplingLaw,
+        tree_mask: bool,
+    ) -> None:
+        self.context, self.sampling = list(context), sampling
+        self.cached = CachedModel(model, vocab, tree_mask=tree_mask)
+        self.columns: dict[tuple[int, ...], int] = {}
+
+    def laws(self, level: Sequence[tuple[int, ...]]) -> list[dict[int, float]]:
+        """The laws after paths of one length; those of their parents were asked for before."""
+        if not level:
+            return []
+        if level[0] == ():
+            return self._sparse(self.cached.read(self.context)[None])
+        found = []
+        for start in range(0, len(level), ROWS_AT_ONCE):
+            paths = level[start : start + ROWS_AT_ONCE]
+            found += self._sparse(self._branch(paths) if self.cached.tree_mask else self._batch(paths))
+        return found
+
+    def _branch(self, paths: Sequence[tuple[int, ...]]) -> Tensor:
+        before = len(self.columns)
+        self.columns.update((path, before + i) for i, path in enumerate(paths))
+        visible = torch.zeros((len(paths), before + len(paths)), dtype=torch.bool)
+        for row, path in enumerate(paths):
+            visible[row, [self.columns[path[:length]] for length in range(1, len(path) + 1)]] = True
+        depths = torch.tensor([len(path) - 1 for path in paths])
+        return self.cached.branch(torch.tensor([path[-1] for path in paths]), depths, visible)
+
+    def _batch(self, paths: Sequence[tuple[int, ...]]) -> Tensor:
+        """The logits of a model that takes no tree mask, which reads every path from the start."""
+        model = self.cached.model
+        ids = torch.tensor([[*self.context, *path] for path in paths], device=input_device(model))
+        logits: Tensor = model(input_ids=ids, use_cache=False).logits
+        return logits[:, -1, : self.cached.vocab]
+
+    def _sparse(self, logits: Tensor) -> list[dict[int, float]]:
+        rows = self.sampling.rows(logits)
+        laws = []
+        for row in rows:
+            tokens = row.nonzero()[:, 0]
+            laws.append(dict(zip(tokens.tolist(), row[tokens].tolist(), strict=True)))
+        return laws
