@@ -12,7 +12,7 @@ from nodebudget.verifiers import VERIFIERS, Verifier
 from ..sweep.values import Value, given
 
 CONTROLS = ("gbv", "specinfer")
-"""Verifiers that an estimate is regressed on: on one path GBV is block verification, and traversal as well."""
+"""Verifiers that others are like on the same drafts: traversal of one path is block verification, and so is GBV."""
 
 
 def evaluate_sparse(
@@ -25,8 +25,8 @@ def evaluate_sparse(
         instance: float, full or sparse; over local tokens, so that rows are short.
         paths: number K of drafted paths.
         samples: drafted tuples of an estimate. The law of each is used in full (E|Z| given the tuple), so the
-            error is that of the drafts only; and what `CONTROLS`, whose values are known, have on these tuples
-            takes away the part of it that they share (a regression estimate).
+            error is that of the drafts only. Where the difference to one of `CONTROLS`, whose value is known,
+            varies less than the value itself, the difference is estimated instead.
         seed: of the tuples drawn; verifiers with the same seed are shown the same tuples.
 
     Raises ValueError for a user's verifier that does not return the law of the tree it was given.
@@ -40,20 +40,22 @@ def evaluate_sparse(
     if not verifier.ordered:
         tuples = [tuple(sorted(each)) for each in tuples]
     times = Counter(tuples)  # equal ones are evaluated once
-    weights = np.array(list(times.values()))
-    columns, known = [np.ones(len(times))], [1.0]
+    weights = np.array(list(times.values())) / samples
+    values = np.array([given(verifier, instance, drafted) for drafted in times])
+    choices = [_mean_and_variance(values, weights, 0.0)]
     for name in CONTROLS:
         control = VERIFIERS[name]
         exact = control.budgets and control.budgets(instance, shown)
         if exact is not None:
-            columns.append(np.array([given(control, instance, drafted) for drafted in times]))
-            known.append(float(accepted_tokens(exact)))
-    values = np.array([given(verifier, instance, drafted) for drafted in times])
-    design, root = np.stack(columns, axis=1), np.sqrt(weights)
-    fitted = np.linalg.lstsq(design * root[:, None], values * root, rcond=1e-10)[0]
-    residual = values - design @ fitted
-    error = math.sqrt(float(weights @ residual**2) / max(1, samples - len(known)) / samples)
-    return Value(float(fitted @ known), error, "sampled", samples)
+            known = np.array([given(control, instance, drafted) for drafted in times])
+            choices.append(_mean_and_variance(values - known, weights, float(accepted_tokens(exact))))
+    mean, variance = min(choices, key=lambda choice: choice[1])
+    return Value(mean, math.sqrt(variance / (samples - 1)), "sampled", samples)
+
+
+def _mean_and_variance(values: np.ndarray, weights: np.ndarray, known: float) -> tuple[float, float]:
+    mean = float(values @ weights)
+    return known + mean, float(((values - mean) ** 2) @ weights)
 
 
 def draw_paths(instance: Instance, count: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
