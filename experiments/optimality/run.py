@@ -76,6 +76,7 @@ def run_optimality(config: OptimalityConfig) -> OptimalityResult:
 
     What does not need the models is looked at before they are loaded.
     """
+    provenance()  # of the code that is loaded now, whatever is edited while it runs
     for name in config.verifiers:
         get_verifier(name)
     from ..decode import require_extra
