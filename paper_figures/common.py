@@ -44,13 +44,12 @@ def look(name: str) -> Look:
     return LOOKS.get(name, Look(name, "#444444", "."))
 
 
-def rows_of(results: Path, study: str) -> Rows:
-    """The rows of a stored study; ValueError where its file is missing."""
+def rows_of(results: Path, study: str, command: str | None = None) -> Rows:
+    """The rows of a stored study; ValueError where its file is missing, with the command that makes it."""
     file = results / f"{study}.parquet"
     if not file.exists():
-        raise ValueError(
-            f"{str(file)!r} is missing; make it with: nodebudget sweep {results / study}.toml --out {file}"
-        )
+        made_by = command or f"nodebudget sweep {results / study}.toml --out {file}"
+        raise ValueError(f"{str(file)!r} is missing; make it with: {made_by}")
     return list(read_table(file).to_pylist())
 
 
