@@ -20,8 +20,8 @@ from .optimality.local_tokens import with_local_tokens
 from .results import provenance, write_table
 
 PAIR, PROMPTS, LENGTH, TOP_K, NODES = "smollm2/without-10-13", "human-eval", 3, 8, 2000
-TAIL = "    return"
-"""What follows the prompt: the next token begins the value that is returned."""
+TAIL = "    # "
+"""What follows the prompt: the next token is the first of a comment, often a number."""
 PATHS = (1, 2, 4)
 
 
