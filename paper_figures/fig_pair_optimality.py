@@ -38,6 +38,6 @@ def draw(results: Path) -> Any:
     axis.set_ylim(len(names) - 0.5, -0.5)
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)
-    axis.set_xlabel(r"mean accepted tokens, % of OPT$_K$, and 95% interval")
+    axis.set_xlabel(r"% of OPT$_K$ accepted, 95% interval")
     figure.legend(loc="outside upper center", ncols=len(every))
     return figure

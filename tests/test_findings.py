@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from nodebudget.lp import Instance, accepted_tokens
 from nodebudget.lp.rationals import fmpq_array, to_fraction
@@ -90,6 +91,30 @@ def test_a_larger_factor_than_the_smallest_accepts_more(monkeypatch: pytest.Monk
     values = [accepted(Fraction(step, 100)) for step in (0, 1, 10, 40)]
     assert values == sorted(set(values))
     says(f"from {float(values[0]):.4f} at the smallest g to {float(values[-1]):.4f} at g + 0.4")
+
+
+def test_the_real_pair() -> None:
+    rows = [row for row in rows_of(RESULTS / "pairs", "optimality") if row["optimum"]]
+
+    def percent(name: str, paths: int, low: float = 0, high: float = 2) -> str:
+        group = [row for row in where(rows, verifier=name, paths=paths) if low <= row["overlap"] < high]
+        return f"{100 * share(group):.1f}%"
+
+    def accepted(name: str, paths: int) -> list[float]:
+        return [row["accepted_tokens"] for row in where(rows, verifier=name, paths=paths)]
+
+    said = {name: (percent(name, 2), percent(name, 4)) for name in ("gbv", "spectr", "specinfer", "mixed")}
+    says("GBV keeps {} of OPT_2 and {} of OPT_4,".format(*said["gbv"]))
+    says("SpecTr ({}, {}) and SpecInfer ({}, {});".format(*said["spectr"], *said["specinfer"]))
+    says("`mixed` keeps {} and {}.".format(*said["mixed"]))
+    says(f"SpecTr {percent('spectr', 4, 0.6)}, GBV {percent('gbv', 4, 0.6)}.")
+    two, four, single = accepted("gbv", 2), accepted("gbv", 4), accepted("bv", 4)
+    assert (len(four), sum(b < a - 1e-9 for a, b in zip(two, four, strict=True))) == (30, 5)
+    assert sum(b < a - 1e-9 for a, b in zip(single, four, strict=True)) == 1
+    shares, overlaps = (
+        [row[column] for row in where(rows, verifier="gbv", paths=4)] for column in ("share", "overlap")
+    )
+    says(f"correlation {np.corrcoef(shares, overlaps)[0, 1]:.2f} over the 30 contexts")
 
 
 def test_a_wrong_number_would_be_noticed() -> None:

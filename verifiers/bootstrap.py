@@ -10,10 +10,11 @@ RESAMPLES, LEVEL = 2000, 0.95
 
 
 def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -> tuple[float, float] | None:
-    """The 95% interval of the sum of the numerators over the sum of the denominators; None for a single unit.
+    """The 95% interval of the sum of the numerators over the sum of the denominators; None without one.
 
     Args:
-        numerators, denominators: one of each for every unit (a prompt, a context); the denominators positive.
+        numerators, denominators: one of each for every unit (a prompt, a context); the denominators not negative. A
+            resample whose denominators are all 0 has no ratio and is left out.
 
     >>> ratio_interval([1.0, 1.0], [2.0, 2.0])
     (0.5, 0.5)
@@ -22,6 +23,9 @@ def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -
         return None
     above, below = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
     drawn = np.random.default_rng(0).integers(len(above), size=(RESAMPLES, len(above)))
-    ratios = above[drawn].sum(axis=1) / below[drawn].sum(axis=1)
+    totals = below[drawn].sum(axis=1)
+    ratios = above[drawn].sum(axis=1)[totals > 0] / totals[totals > 0]
+    if not len(ratios):
+        return None
     low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

@@ -52,7 +52,7 @@ def _summary(rows: list[dict[str, Any]], single: dict[Any, float]) -> dict[str, 
         "standard_error": sum(error**2 for error in errors) ** 0.5 / len(rows) if any(errors) else None,
         "optimum": sum(best) / len(rows),
         "share": sum(accepted) / sum(best),
-        "interval": ratio_interval(accepted, best) if min(best) > 0 else None,
+        "interval": ratio_interval(accepted, best),
     }
     if not single:
         return nothing | summary
