@@ -3,9 +3,10 @@
     python -m nodebudget.experiments.mixed_study paper_figures/results/mixed_study.csv --seeds 20 --sweep 2
 
 adds the rows that the file lacks, one instance of the logits family each, and prints the tables of the whole
-file: V = 8, L = 3 against similarity and concentration, and a sweep over V and L. Each has mixed selection with
-one (the default), two and four passes over its families. Everything is in floats; OPT_K is by cutting planes,
-and an instance where these fail keeps the reason in place of its optimum. Rows are saved one by one.
+file: V = 8, L = 3 against similarity and concentration, and a sweep over V and L. Mixed selection makes one pass over
+its families, the default; the sweep, and the first seeds of the other study, have it with two and with four as well.
+Everything is in floats; OPT_K is the upper end of the bracket of the slope programs, some 1e-6 wide, and an instance
+where these fail keeps the reason in place of its optimum. Rows are saved one by one.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from nodebudget.lp import (
     block_budgets,
     random_instance,
     skewed_draft,
-    solve_multi_path,
     stable_greedy_skewed_draft,
 )
 from nodebudget.lp.mixed_rule import MixedRule
 from nodebudget.lp.mixed_selection import MIXED
+from nodebudget.lp.slopes import slope_phase
 from nodebudget.lp.solvers import SolverFailure
 from tqdm import tqdm
 
@@ -60,7 +61,7 @@ class Row:
         vocab, depth, similarity, concentration, seed: of the logits family.
         paths: number K of drafted paths.
         bv, gbv, mixed: expected accepted tokens.
-        mixed_2, mixed_4: with two and with four passes in place of one.
+        mixed_2, mixed_4: with two and with four passes in place of one; NaN where they were not tried.
         optimum: OPT_K, NaN where there is none.
         status: what the solver said.
     """
@@ -102,16 +103,18 @@ def compute(key: Key, optimum: tuple[float, str] | None = None) -> Row:
     )
     if optimum is None:
         try:
-            found = solve_multi_path(instance, paths, certify=False)
-            optimum = float(found.value), found.status
+            found = slope_phase(instance.to_float(), paths)
+            optimum = found.upper, f"in floats, between {found.lower} and {found.upper}"
         except SolverFailure as error:
             optimum = float("nan"), str(error)
+    selections = SELECTIONS[:1] if (vocab, depth) == SHAPE else SELECTIONS
     values = [
         block_budgets(instance),
         block_budgets(instance, stable_greedy_skewed_draft(instance, paths)),
-        *(skewed_draft(instance, paths, selection)[1] for selection in SELECTIONS),
+        *(skewed_draft(instance, paths, selection)[1] for selection in selections),
     ]
     accepted = [float(accepted_tokens(budgets)) for budgets in values]
+    accepted += [float("nan")] * (len(SELECTIONS) - len(selections))
     entries: list[Any] = [*key, *accepted, *optimum]
     return Row(*entries)
 
@@ -157,7 +160,9 @@ def table(rows: Sequence[Row]) -> list[tuple[tuple[int, int, float, float, int],
             name: float(np.mean([getattr(r, name) for r in here]))
             for name in ("bv", "gbv", "mixed", "optimum")
         }
-        shares = {f"{name} closes": float(np.mean([r.closed(name) for r in here])) for name in VERIFIERS}
+        closed = {name: np.array([r.closed(name) for r in here]) for name in VERIFIERS}
+        tried = {name: shares[np.isfinite(shares)] for name, shares in closed.items()}
+        shares = {f"{name} closes": float(x.mean()) if len(x) else float("nan") for name, x in tried.items()}
         lines.append((group, len(here), means | shares))
     return lines
 
