@@ -20,7 +20,9 @@ def draw(results: Path) -> Any:
     rows = rows_of(results / "pairs", "decoding", COMMAND)
     names = [name for name in ("gbv", "traversal", "mixed") if where(rows, verifier=name)]
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(COLUMN, 4.0), height_ratios=(1, 1))
-    ticks, labels, place = [], [], 0.0
+    ticks: list[float] = []
+    labels: list[str] = []
+    place = 0.0
     for name in names:
         for row in sorted(where(rows, verifier=name), key=lambda row: row["paths"]):
             base = 0.0

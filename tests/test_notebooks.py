@@ -21,8 +21,9 @@ LIMIT_S = 600
 
 
 def texts(cell: Any) -> str:
-    """What a code cell printed, without its pictures."""
-    return "".join(output.text for output in cell.get("outputs", []) if output.output_type == "stream")
+    """What a code cell printed, without its pictures and without warnings on stderr."""
+    outputs = cell.get("outputs", [])
+    return "".join(each.text for each in outputs if each.output_type == "stream" and each.name == "stdout")
 
 
 def pictures(cell: Any) -> int:
