@@ -14,7 +14,7 @@ Pattern = Callable[[int], np.ndarray[Any, Any]]
 """From a count to booleans: which of the next coins are high."""
 
 
-COIN_LIMIT = 10_000
+COIN_LIMIT = 1_000
 """Coins after which a call is given up: a loop that waits for another coin would never end."""
 
 

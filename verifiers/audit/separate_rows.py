@@ -19,7 +19,7 @@ ROWS = 5
 """Most requests in such a batch."""
 
 COMPANY = 600
-"""Requests that are answered in each of two kinds of company."""
+"""Requests that are judged in each of two kinds of company, at least."""
 
 Continuation = Callable[[tuple[int, ...]], int]
 
@@ -62,22 +62,26 @@ def _by_company(
     caller: Caller, source: Source, rng: np.random.Generator, seed: int, threshold: float
 ) -> str | None:
     generator = caller.backend.generator(seed)
-    size = min(caller.batch or 1, ROWS)
+    judged = max(1, min(caller.batch or 1, 2 * ROWS) // 2)
+    size = min(caller.batch or 1, 2 * judged)
     counts = np.zeros((2, source.depth + 1))
-    for company, accepted in itertools.product(range(COMPANY), (0, 1)):
+    for _, accepted in itertools.product(range(math.ceil(COMPANY / judged)), (0, 1)):
         drawn = source.draw(size, rng, generator)
-        others = [_with_target(one, _along(one) if accepted else _beside(one)) for one in drawn[1:]]
-        place = company % size
-        batch = [*others[:place], drawn[0], *others[place:]]
-        tokens = caller(caller.request(batch), generator)[place]
-        counts[accepted, (tokens != PAD).sum() - 1] += 1
-    distributions = counts.cumsum(1) / COMPANY
+        batch = [
+            *drawn[:judged],
+            *(_with_target(one, _along(one) if accepted else _beside(one)) for one in drawn[judged:]),
+        ]
+        order = rng.permutation(size)
+        tokens = caller(caller.request([batch[b] for b in order]), generator)[order < judged]
+        counts[accepted] += np.bincount((tokens != PAD).sum(1) - 1, minlength=source.depth + 1)
+    total = counts[0].sum()
+    distributions = counts.cumsum(1) / total
     apart = float(np.abs(distributions[0] - distributions[1]).max())
     # Each empirical distribution is within the bound of its own but for exp(-threshold) / 2, twice two-sided.
-    bound = 2 * math.sqrt((threshold + math.log(4)) / (2 * COMPANY))
+    bound = 2 * math.sqrt((threshold + math.log(4)) / (2 * total))
     if apart <= bound:
         return None
-    means = counts @ np.arange(source.depth + 1) / COMPANY
+    means = counts @ np.arange(source.depth + 1) / total
     return (
         f"a request keeps {means[1]:.3f} drafted tokens on average when the other rows of its batch are accepted and "
         f"{means[0]:.3f} when they are rejected; expected each row to be answered by itself"
