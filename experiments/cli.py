@@ -33,6 +33,39 @@ Paths = Annotated[
     ),
 ]
 
+Pair = Annotated[
+    str | None,
+    typer.Option(metavar="PAIR", help="A pair by name, such as smollm2/without-10-13.", show_default=False),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Instead of --pair: a folder, a .gguf file or a repository of the hub.",
+        show_default=False,
+    ),
+]
+Draft = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="With --target: likewise, or layers of the target (first:27, without:10-13).",
+        show_default=False,
+    ),
+]
+Temperature = Annotated[float, typer.Option(help="Of both models; 0 is greedy.")]
+TopK = Annotated[
+    int | None, typer.Option(metavar="N", help="Keep the N most likely tokens.", show_default=False)
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Keep the most likely tokens with this much mass.", show_default=False),
+]
+Dtype = Annotated[str, typer.Option(help="Of the weights: auto, float32, bfloat16, ...")]
+Device = Annotated[
+    str | None, typer.Option(help="cpu, cuda, ...; a GPU if there is one.", show_default=False)
+]
+
 
 @app.command()
 def bound(
@@ -264,47 +297,19 @@ def decode(
             show_default=False,
         ),
     ] = None,
-    pair: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PAIR", help="A pair by name, such as smollm2/without-10-13.", show_default=False
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Instead of --pair: a folder, a .gguf file or a repository of the hub.",
-            show_default=False,
-        ),
-    ] = None,
-    draft: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="With --target: likewise, or layers of the target (first:27, without:10-13).",
-            show_default=False,
-        ),
-    ] = None,
+    pair: Pair = None,
+    target: Target = None,
+    draft: Draft = None,
     count: Annotated[
         int | None, typer.Option(metavar="N", help="The first N prompts only.", show_default=False)
     ] = None,
     max_new_tokens: Annotated[int, typer.Option(metavar="N", help="For each prompt.")] = 64,
-    temperature: Annotated[float, typer.Option(help="Of both models; 0 is greedy.")] = 1.0,
-    top_k: Annotated[
-        int | None, typer.Option(metavar="N", help="Keep the N most likely tokens.", show_default=False)
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P", help="Keep the most likely tokens with this much mass.", show_default=False
-        ),
-    ] = None,
+    temperature: Temperature = 1.0,
+    top_k: TopK = None,
+    top_p: TopP = None,
     seed: Annotated[int, typer.Option(help="Each prompt has its own stream, whatever the verifier.")] = 0,
-    dtype: Annotated[str, typer.Option(help="Of the weights: auto, float32, bfloat16, ...")] = "auto",
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, ...; a GPU if there is one.", show_default=False)
-    ] = None,
+    dtype: Dtype = "auto",
+    device: Device = None,
     device_map: Annotated[
         str | None,
         typer.Option(help="As in transformers (auto), for models larger than one GPU.", show_default=False),
@@ -382,28 +387,9 @@ def optimality(
     length: Annotated[
         int, typer.Option(metavar="L", help="Tokens of each path, at least 1.", show_default=False)
     ],
-    pair: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PAIR", help="A pair by name, such as smollm2/without-10-13.", show_default=False
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Instead of --pair: a folder, a .gguf file or a repository of the hub.",
-            show_default=False,
-        ),
-    ] = None,
-    draft: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="With --target: likewise, or layers of the target (first:27, without:10-13).",
-            show_default=False,
-        ),
-    ] = None,
+    pair: Pair = None,
+    target: Target = None,
+    draft: Draft = None,
     contexts: Annotated[int, typer.Option(metavar="N", help="One after each of the first N prompts.")] = 32,
     continued: Annotated[
         int,
@@ -411,16 +397,9 @@ def optimality(
             metavar="N", help="Up to N tokens of the target's own (a random number) follow the prompt."
         ),
     ] = 32,
-    temperature: Annotated[float, typer.Option(help="Of both models; 0 is greedy.")] = 1.0,
-    top_k: Annotated[
-        int | None, typer.Option(metavar="N", help="Keep the N most likely tokens.", show_default=False)
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P", help="Keep the most likely tokens with this much mass.", show_default=False
-        ),
-    ] = None,
+    temperature: Temperature = 1.0,
+    top_k: TopK = None,
+    top_p: TopP = None,
     nodes: Annotated[
         int, typer.Option(metavar="N", help="Most nodes of a tree; a larger one is made shorter.")
     ] = 2000,
@@ -437,10 +416,8 @@ def optimality(
         int, typer.Option(metavar="N", help="Random drafts where one pass over the tree is not enough.")
     ] = 500,
     seed: Annotated[int, typer.Option(help="Of the continuations and the random drafts.")] = 0,
-    dtype: Annotated[str, typer.Option(help="Of the weights: auto, float32, bfloat16, ...")] = "auto",
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, ...; a GPU if there is one.", show_default=False)
-    ] = None,
+    dtype: Dtype = "auto",
+    device: Device = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the rows there as Parquet.", show_default=False),

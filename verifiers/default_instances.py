@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from nodebudget.lp import Instance, random_instance
 
@@ -17,6 +18,7 @@ class TrialInstance:
     paths: int
 
 
+@cache
 def default_instances() -> tuple[TrialInstance, ...]:
     """The instances on which a verifier should be audited at least.
 

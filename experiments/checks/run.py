@@ -120,10 +120,13 @@ def _table(grid: Grid) -> tuple[FamilyRow, ...]:
 def _shares(grid: Grid, cases: list[Case]) -> dict[int, dict[str, float]]:
     shares: dict[int, dict[str, float]] = {}
     for paths in verifiers.PATHS[1:]:
-        here = [case for case, k in verifiers.audited(grid) if k == paths and case in cases]
         here = [
-            case for case in here if grid.optimum(case, paths).certified
-        ]  # audits compare with proven values
+            case
+            for case, k in verifiers.audited(grid)
+            if k == paths
+            and case in cases
+            and grid.optimum(case, paths).certified  # audits need a proven value
+        ]
         best = sum(float(grid.optimum(case, paths).value) for case in here)
         if best:
             for name in VERIFIERS:

@@ -6,10 +6,10 @@ import math
 from collections import Counter
 
 import numpy as np
-from nodebudget.lp import Instance, accepted_tokens
+from nodebudget.lp import Instance
 from nodebudget.verifiers import VERIFIERS, Verifier
 
-from ..sweep.values import Value, given
+from ..sweep.values import Value, given, mean_and_variance, one_pass
 
 CONTROLS = ("gbv", "specinfer")
 """Verifiers that others are like on the same drafts: traversal of one path is block verification, and so is GBV."""
@@ -31,9 +31,8 @@ def evaluate_sparse(
 
     Raises ValueError for a user's verifier that does not return the law of the tree it was given.
     """
-    budgets = verifier.budgets(instance, paths) if verifier.budgets else None
-    if budgets is not None:
-        return Value(accepted_tokens(budgets), None, "one pass", 0)
+    if (value := one_pass(verifier, instance, paths)) is not None:
+        return value
     shown = paths if verifier.multipath else 1
     drawn = draw_paths(instance, samples * shown, np.random.default_rng(seed))
     tuples = [tuple(drawn[i : i + shown]) for i in range(0, len(drawn), shown)]
@@ -42,20 +41,16 @@ def evaluate_sparse(
     times = Counter(tuples)  # equal ones are evaluated once
     weights = np.array(list(times.values())) / samples
     values = np.array([given(verifier, instance, drafted) for drafted in times])
-    choices = [_mean_and_variance(values, weights, 0.0)]
+    choices = [mean_and_variance(values, weights)]
     for name in CONTROLS:
         control = VERIFIERS[name]
-        exact = control.budgets and control.budgets(instance, shown)
+        exact = one_pass(control, instance, shown)
         if exact is not None:
             known = np.array([given(control, instance, drafted) for drafted in times])
-            choices.append(_mean_and_variance(values - known, weights, float(accepted_tokens(exact))))
+            mean, variance = mean_and_variance(values - known, weights)
+            choices.append((float(exact.accepted) + mean, variance))
     mean, variance = min(choices, key=lambda choice: choice[1])
     return Value(mean, math.sqrt(variance / (samples - 1)), "sampled", samples)
-
-
-def _mean_and_variance(values: np.ndarray, weights: np.ndarray, known: float) -> tuple[float, float]:
-    mean = float(values @ weights)
-    return known + mean, float(((values - mean) ** 2) @ weights)
 
 
 def draw_paths(instance: Instance, count: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

@@ -56,9 +56,8 @@ def evaluate(
 
     Raises ValueError for a user's verifier that does not return the law of the tree it was given.
     """
-    budgets = verifier.budgets(instance, paths) if verifier.budgets else None
-    if budgets is not None:
-        return Value(accepted_tokens(budgets), None, "one pass", 0)
+    if (value := one_pass(verifier, instance, paths)) is not None:
+        return value
     shown = paths if verifier.multipath else 1
     count = count_drafted_tuples(instance, shown, ordered=verifier.ordered)
     if count <= enumerate_up_to:
@@ -72,6 +71,18 @@ def evaluate(
         return Value(total, None, "enumerated", count)
     mean, error = _estimate(verifier, instance.to_float(), shown, samples, seed)
     return Value(mean, error, "sampled", samples)
+
+
+def one_pass(verifier: Verifier, instance: Instance, paths: int) -> Value | None:
+    """The value by one pass over the tree, where the verifier's budgets have such a form and it is not too large."""
+    budgets = verifier.budgets(instance, paths) if verifier.budgets else None
+    return None if budgets is None else Value(accepted_tokens(budgets), None, "one pass", 0)
+
+
+def mean_and_variance(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Of values that occur with these shares; the variance is that of the sample, not corrected for its size."""
+    mean = float(values @ weights)
+    return mean, float(((values - mean) ** 2) @ weights)
 
 
 def _given(verifier: Verifier, instance: Instance, leaves: DraftedTuple) -> Any:
@@ -104,6 +115,5 @@ def _estimate(
     times = Counter(map(tuple, drawn.tolist()))
     values = np.array([_given(verifier, instance, drafted) for drafted in times])
     weights = np.array(list(times.values())) / samples
-    mean = float(values @ weights)
-    variance = float(((values - mean) ** 2) @ weights) * samples / (samples - 1)
-    return mean, math.sqrt(variance / samples)
+    mean, variance = mean_and_variance(values, weights)
+    return mean, math.sqrt(variance * samples / (samples - 1) / samples)

@@ -8,12 +8,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from nodebudget.experiments import cli
 
 pytest.importorskip("transformers", reason="needs the extra llm")
 
@@ -55,21 +55,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def decode(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, run_command: Callable[..., tuple[int, str, str]]
 ) -> Callable[..., tuple[int, str, str]]:
-    """The command in this process, where the libraries are loaded already: exit code, stdout, stderr."""
+    """The command in this process: exit code, stdout, stderr."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("NODEBUDGET_CACHE", str(folder / "cache"))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["nodebudget", "decode", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
+    return partial(run_command, "decode")
 
 
 LOCAL = ("--target", "target", "--draft", "draft")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from nodebudget.experiments import cli
 from nodebudget.experiments.optimality import OptimalityConfig
 from nodebudget.experiments.optimality.local_tokens import with_local_tokens
 from nodebudget.experiments.optimality.report import means
@@ -156,20 +155,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def optimality(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, run_command: Callable[..., tuple[int, str, str]]
 ) -> Callable[..., tuple[int, str, str]]:
     """The command in this process: exit code, stdout, stderr."""
     monkeypatch.chdir(folder)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["nodebudget", "optimality", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
+    return partial(run_command, "optimality")
 
 
 LOCAL = ("--target", "target", "--draft", "draft", "--prompts", "prompts.jsonl", "--contexts", "3")

@@ -52,13 +52,32 @@ def audit_exact(
     """
     check_paths(paths)
     instance = instance.to_exact()
-    best = optimum or solve_multi_path(instance, paths)
-    if not best.certified:
-        raise ValueError(
-            f"the optimum is not certified, so there is nothing exact to compare with: {best.status}"
-        )
+    best = certified_value(optimum or solve_multi_path(instance, paths))
     joint, faults = _accumulate(verifier, instance, paths if verifier.multipath else 1)
-    return judge(verifier.name, instance, paths, joint, faults, Fraction(best.value))
+    return judge(verifier.name, instance, paths, joint, faults, best)
+
+
+def certified_value(optimum: Optimum) -> Fraction:
+    """The value of a certified optimum; ValueError for another one."""
+    if not optimum.certified:
+        raise ValueError(
+            f"the optimum is not certified, so there is nothing exact to compare with: {optimum.status}"
+        )
+    return Fraction(optimum.value)
+
+
+def check_count(count: int, paths: int) -> None:
+    """ValueError where so many drafted tuples are too many to go through."""
+    if count > TUPLE_LIMIT:
+        raise ValueError(
+            f"{paths} paths of this instance can be drafted in {count} ways; an exact audit goes through at most "
+            f"{TUPLE_LIMIT} (take fewer paths or a smaller instance)"
+        )
+
+
+def shown_paths(instance: Instance, leaves: DraftedTuple) -> str:
+    """Drafted paths as text, for messages."""
+    return " | ".join(format_context(instance.tree.path(leaf)) for leaf in leaves)
 
 
 def _accumulate(verifier: Verifier, instance: Instance, paths: int) -> tuple[Array, list[str]]:
@@ -75,17 +94,17 @@ def _accumulate(verifier: Verifier, instance: Instance, paths: int) -> tuple[Arr
                 raise TypeError(f"got {type(law).__name__}")
             table = _working_joint(law)
         except (Exception, SystemExit) as error:  # whatever a user's function does
-            shown = " | ".join(format_context(tree.path(leaf)) for leaf in leaves)
             raise ValueError(
-                f"{verifier.name} failed on the drafted paths {shown}: {type(error).__name__}: {error}; "
+                f"{verifier.name} failed on the drafted paths {shown_paths(instance, leaves)}: "
+                f"{type(error).__name__}: {error}; "
                 "expected the AcceptanceLaw of the tree it was given"
             ) from error
         if len(faults) < FAULTS_SHOWN and (
             sum(table.ravel()) != 1 or any(mass < 0 for mass in table.ravel())
         ):
-            shown = " | ".join(format_context(tree.path(leaf)) for leaf in leaves)
             faults.append(
-                f"for the drafted paths {shown} the law is negative somewhere or does not sum to one"
+                f"for the drafted paths {shown_paths(instance, leaves)} the law is negative somewhere or does "
+                "not sum to one"
             )
         total[_places(instance, drafted)] += to_fmpq(probability) * table
     return exact_array(total.ravel()).reshape(total.shape), faults
@@ -102,11 +121,7 @@ def _everything_drafted(
     if verifier.scores is not None and count > SCORES_FROM:
         scored = list(scored_picks(verifier.scores, instance, paths))
         return scored, len(scored)
-    if count > TUPLE_LIMIT:
-        raise ValueError(
-            f"{paths} paths of this instance can be drafted in {count} ways; an exact audit goes through at most "
-            f"{TUPLE_LIMIT} (take fewer paths or a smaller instance)"
-        )
+    check_count(count, paths)
     return drafted_tuples(instance, paths, ordered=verifier.ordered), count
 
 

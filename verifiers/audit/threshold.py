@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from .calls import PAD, OutputError, read_emitted, sampler_name
 from .coins import Coin, NotAThresholdRuleError, boxes
-from .exact import TUPLE_LIMIT
+from .exact import certified_value, check_count, shown_paths
 from .judgement import ExactAudit, judge
 
 FLOAT_ROUNDING = Fraction(1, 10**9)
@@ -66,16 +66,8 @@ def audit_threshold_sampler(
         raise ValueError(f"rows: got {rows!r}; expected one of {', '.join(ROWS)}")
     instance = instance.to_exact()
     count = count_drafted_tuples(instance, paths)
-    if count > TUPLE_LIMIT:
-        raise ValueError(
-            f"{paths} paths of this instance can be drafted in {count} ways; an exact audit goes through at most "
-            f"{TUPLE_LIMIT} (take fewer paths or a smaller instance)"
-        )
-    best = solve_multi_path(instance, paths)
-    if not best.certified:
-        raise ValueError(
-            f"the optimum is not certified, so there is nothing exact to compare with: {best.status}"
-        )
+    check_count(count, paths)
+    best = certified_value(solve_multi_path(instance, paths))
     tree = instance.tree
     total = np.full((len(tree), tree.vocab), fmpq(0), dtype=object)
     faults: list[str] = []
@@ -85,15 +77,14 @@ def audit_threshold_sampler(
             node = tree.find(emitted[:-1])
             total[node, emitted[-1]] += to_fmpq(mass * volume)
             if not faults and all(tree.path(leaf)[: len(emitted) - 1] != emitted[:-1] for leaf in leaves):
-                shown = " | ".join(format_context(tree.path(leaf)) for leaf in leaves)
                 faults.append(
-                    f"for the drafted paths {shown} it emitted {format_context(emitted)}; expected all tokens but "
-                    "the last to begin one of the paths"
+                    f"for the drafted paths {shown_paths(instance, leaves)} it emitted {format_context(emitted)}; "
+                    "expected all tokens but the last to begin one of the paths"
                 )
     joint = exact_array(total.ravel()).reshape(total.shape)
     rounding = Fraction(0) if rows == "exact" else FLOAT_ROUNDING
     label = sampler_name(sampler, name)
-    return judge(label, instance, paths, joint, faults, Fraction(best.value), rounding)
+    return judge(label, instance, paths, joint, faults, best, rounding)
 
 
 def _outputs(
@@ -133,9 +124,8 @@ def _outputs(
             raise NotAThresholdRuleError(
                 f"a coin was used in another way than compared with a number: {error}"
             ) from error
-        shown = " | ".join(format_context(tree.path(leaf)) for leaf in leaves)
         what = error if isinstance(error, OutputError) else f"it raised {type(error).__name__}: {error}"
-        raise ValueError(f"on the drafted paths {shown}: {what}") from error
+        raise ValueError(f"on the drafted paths {shown_paths(instance, leaves)}: {what}") from error
 
 
 def _refusal(error: BaseException) -> NotAThresholdRuleError | None:

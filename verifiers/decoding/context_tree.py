@@ -10,10 +10,10 @@ from nodebudget.lp import Instance
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from .caches import CachedModel, context_limit, input_device
+from .caches import CachedModel, input_device
 from .models import ModelPair
 from .sampling_laws import SamplingLaw
-from .tree_pass import takes_tree_mask
+from .tree_pass import prepare
 
 ROWS_AT_ONCE = 128
 """Nodes that are read in one forward pass: a row of the whole vocabulary in float64 for each."""
@@ -54,13 +54,7 @@ class TreeExpander:
     def __init__(self, pair: ModelPair, sampling: SamplingLaw) -> None:
         """Prepare; both models are put in evaluation mode."""
         self.pair, self.sampling = pair, sampling
-        models = pair.target, pair.draft
-        limits = [limit for model in models if (limit := context_limit(model)) is not None]
-        self.context = min(limits) if limits else None
-        for model in models:
-            model.eval()
-        with torch.inference_mode():
-            self.tree_mask = tuple(takes_tree_mask(model) for model in models)
+        self.context, self.tree_mask = prepare(pair.target, pair.draft)
 
     @torch.inference_mode()
     def expand(self, context: Sequence[int], length: int, nodes: int) -> ContextTree:

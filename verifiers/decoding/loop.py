@@ -15,13 +15,13 @@ from nodebudget.verifiers.registry import Verifier
 from nodebudget.verifiers.sampling import draw, sample
 from torch import Tensor
 
-from .caches import CachedModel, context_limit
+from .caches import CachedModel
 from .drafting import draft_paths, keep_drafted
 from .models import ModelPair
 from .records import Block, Generation
 from .sampling_laws import SamplingLaw
 from .timing import PhaseTimer
-from .tree_pass import keep_path, takes_tree_mask, tree_logits
+from .tree_pass import keep_path, prepare, tree_logits
 
 OnTokens = Callable[[tuple[int, ...]], object]
 """Called with the new tokens of the output after each block."""
@@ -77,12 +77,7 @@ class Decoder:
         self.dtype = dtype
         self.end_tokens = frozenset(_end_tokens(pair) if end_tokens is None else end_tokens)
         models = (pair.target,) if verifier is None else (pair.target, pair.draft)
-        limits = [limit for model in models if (limit := context_limit(model)) is not None]
-        self.context = min(limits) if limits else None
-        for model in models:
-            model.eval()
-        with torch.inference_mode():
-            self.tree_mask = tuple(takes_tree_mask(model) for model in models)
+        self.context, self.tree_mask = prepare(*models)
 
     def decode(
         self,

@@ -45,6 +45,18 @@ def keep_path(target: CachedModel, nodes: PathNodes, node: int) -> None:
         target.keep_row(path, length + 1)
 
 
+@torch.inference_mode()
+def prepare(*models: PreTrainedModel) -> tuple[int | None, tuple[bool, ...]]:
+    """Put models into evaluation mode; how many tokens they can all hold (None where unknown), and which take a mask.
+
+    Raises ValueError for a model whose cache cannot be cropped.
+    """
+    limits = [limit for model in models if (limit := context_limit(model)) is not None]
+    for model in models:
+        model.eval()
+    return (min(limits) if limits else None), tuple(takes_tree_mask(model) for model in models)
+
+
 def takes_tree_mask(model: PreTrainedModel) -> bool:
     """Whether a model scores a small tree right when it is read with a tree mask.
 
