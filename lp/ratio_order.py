@@ -33,8 +33,9 @@ def order_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
         return np.stack([_host_order(*rows, rounding) for rows in zip(target, draft, strict=True)])
     xp = array_api_compat.array_namespace(draft)
     if draft.device.type == "cpu":
-        # Torch has no fast sort of integers on the CPU; the memory is shared.
-        return xp.from_numpy(order_by_ratio(target.detach().numpy(), draft.detach().numpy(), rounding))
+        # Torch has no fast sort of integers on the CPU. DLPack shares the memory, and refuses any other device.
+        shared = (np.from_dlpack(law.detach()) for law in (target, draft))
+        return xp.from_numpy(order_by_ratio(*shared, rounding))
     vocab = draft.shape[1]
     cells = _cells(xp, target, draft, vocab)
     packed = xp.sort(cells << _id_bits(vocab) | xp.arange(vocab, device=draft.device), axis=1)
