@@ -18,10 +18,14 @@ from .rationals import float_array, is_exact
 SINGLY = 16
 """How many tokens of a large vocabulary are cells of their own."""
 
-RATIO_BITS, PER_OCTAVE = 4, 6
-"""The others' cells: how many per factor of 2 of p/q, and from which power of 1/2 to which of 2."""
+OCTAVES, STEP_BITS = 6, 2
+"""The others' cells: from which power of 1/2 of p/q to which of 2, and 2**STEP_BITS for each factor of 2."""
 
-BINS = 2 * RATIO_BITS * PER_OCTAVE + 1
+BINS = (2 * OCTAVES << STEP_BITS) + 1
+
+SINGLE_MANTISSA_BITS, SINGLE_BIAS = 23, 127
+LOWEST_PLACE = SINGLE_BIAS - OCTAVES << STEP_BITS
+"""The bits of 2**-OCTAVES in single precision, without the last of the mantissa."""
 
 CELLS = SINGLY + BINS
 """Most cells; up to as many tokens are all cells of their own."""
@@ -39,8 +43,14 @@ def cells(target: Any, draft: Any) -> tuple[Any, Callable[[Any], Any]]:
     if vocab <= CELLS:
         return xp.broadcast_to(xp.arange(vocab, **device)[None, :], (nodes, vocab)), lambda rows: rows
     cell = SINGLY + _ratio_bins(target, draft)
+    least = xp.minimum(target, draft)
     row = xp.arange(nodes, **device)[:, None]
-    cell[row, _largest(xp.where(target < draft, target, draft))] = xp.arange(SINGLY, **device)[None, :]
+    largest = _largest(least)
+    # Strictly above the next one, and numbered by token: the same however a device treats ties.
+    mass = least[row, largest]
+    alone = mass > xp.min(mass, axis=1)[:, None]
+    number = xp.cumsum(xp.astype(alone, xp.int64), 1) - 1
+    cell[row, largest] = xp.where(alone, number, cell[row, largest])
     return cell, lambda rows: _sums(rows, cell)
 
 
@@ -49,20 +59,20 @@ def _ratio_bins(target: Any, draft: Any) -> Any:
     if draft.dtype == object:
         target, draft = float_array(target), float_array(draft)
     xp = array_api_compat.array_namespace(draft)
-    most = 2.0**RATIO_BITS
-    high = target >= most * draft
-    ratio = xp.where(high, most, target / xp.where(high, 1.0, draft))
-    # 1 is in the middle of a bin: equal laws that differ by rounding share a cell.
-    octaves = xp.log2(xp.where(ratio < 1 / most, 1 / most, ratio)) + RATIO_BITS
-    return xp.astype(xp.floor(octaves * PER_OCTAVE + 0.5), xp.int64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = xp.astype(target / draft, xp.float32)
+    # Floats that are not negative are ordered as their bits are: the exponent, and the first bits of the mantissa.
+    dropped = SINGLE_MANTISSA_BITS - STEP_BITS
+    # Half a step more, so that 1 is in the middle of a bin: equal laws that differ by rounding share a cell.
+    place = (ratio.view(xp.int32) + (1 << dropped >> 1) >> dropped) - LOWEST_PLACE
+    return xp.astype(place.clip(0, BINS - 1), xp.int64)
 
 
 def _largest(values: Any) -> Any:
-    """(g, SINGLY): where the largest entries of each row are, largest first; no row is sorted as a whole."""
+    """(g, SINGLY + 1): where the largest entries of each row are, by token; no row is sorted as a whole."""
     if array_api_compat.is_torch_array(values):
-        return values.topk(SINGLY, dim=1).indices
-    found = np.argpartition(-values, SINGLY - 1, axis=1)[:, :SINGLY]
-    return np.take_along_axis(found, np.argsort(-np.take_along_axis(values, found, axis=1), axis=1), axis=1)
+        return values.topk(SINGLY + 1, dim=1).indices.sort(dim=1).values
+    return np.sort(np.argpartition(values, -SINGLY - 1, axis=1)[:, -SINGLY - 1 :], axis=1)
 
 
 def _sums(rows: Any, cell: Any) -> Any:

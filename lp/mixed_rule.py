@@ -8,7 +8,7 @@ from typing import Any
 import array_api_compat
 
 from .node_rules import demanded, in_floats, neutral, one_class, rank_by_ratio, ratio_ranking
-from .scores import Array, OnPath, classes, lift, lifts
+from .scores import Array, OnPath, classes, lift, lifts, within
 
 CAPS = (float("inf"), 1.0, 1.3)
 """Supplies looked for, in units of the demand: the fair one, no more than the demand, and some surplus."""
@@ -33,7 +33,7 @@ class MixedRule:
     passes: int = 1
 
     def __call__(self, data: OnPath) -> Array:
-        """(g, R, C): the best by `outlook` of the orderings for each cap, those by p/q alone, and one class."""
+        """(g, R, C): the best by `Outlook` of the orderings for each cap, those by p/q alone, and one class."""
         data = in_floats(data)
         xp = array_api_compat.array_namespace(data.draft)
         caps = self.caps
@@ -44,10 +44,11 @@ class MixedRule:
             caps = tuple(cap for cap in caps if cap <= 1 or cap == float("inf"))
         found = fair_orderings(data, caps, self.passes)
         candidates = [found[:, i] for i in range(len(caps))]
-        candidates += [xp.broadcast_to(rule(data), candidates[0].shape) for rule in (ratio_ranking, neutral)]
-        best, value = candidates[0], outlook(data, candidates[0])
+        candidates += [rule(data) for rule in (ratio_ranking, neutral)]
+        outlook = Outlook(data)
+        best, value = candidates[0], outlook(candidates[0])
         for ranks in candidates[1:]:
-            other = outlook(data, ranks)
+            other = outlook(ranks)
             better = other * KEEP > value
             best = xp.where(better[:, None, None], ranks, best)
             value = xp.where(better, other, value)
@@ -121,24 +122,32 @@ class _Turns:
         listed = order + self.start
         middle = key.reshape(-1)[listed[:, cells // 2]][:, None]
         ranks, below, mass = self._singly(key, order, listed)
-        halves = [self._halves(key > 1), self._halves(key >= middle)]
+        # Two classes, the lower one of them what is in `lower`; c and B are (under, over) above and (0, under) below.
+        draft, lower = self.draft[:, None], xp.stack([key > 1, key >= middle], axis=1)
+        under = xp.sum(xp.where(lower, draft, 0.0), axis=2)
+        over = xp.sum(xp.where(lower, 0.0, draft), axis=2)
         factor = lift(
             self.state[:, family],
-            xp.concat([below, *(part[1] for part in halves)], axis=1),
-            xp.concat([mass, *(part[2] for part in halves)], axis=1),
+            xp.concat([below, under, under * 0], axis=1),
+            xp.concat([mass, over, under], axis=1),
         )
-        factors = [factor[:, :cells]]
-        for i, (lower, _, _) in enumerate(halves):
-            top, bottom = (factor[:, cells + 2 * i + j, None] for j in range(2))
-            factors.append(xp.where(lower, bottom, top))
-        parts = xp.stack(
-            [self.parts[family], self.whole[family], *(self.draft * factor for factor in factors)], axis=1
+        halves = xp.where(lower, factor[:, cells + 2 :, None], factor[:, cells : cells + 2, None])
+        standing = [(self.parts[family], self.ranks[family])]
+        if self.parts[family] is not self.whole[family]:
+            standing.append((self.whole[family], self.none))
+        parts = xp.concat(
+            [part[:, None] for part, _ in standing]
+            + [(self.draft * factor[:, :cells])[:, None], draft * halves],
+            axis=1,
+        )
+        tried = xp.concat(
+            [former[:, None] for _, former in standing] + [ranks[:, None], self.none[:, None] + lower],
+            axis=1,
         )
         supply = (self.supply - self.parts[family])[:, None] + parts
-        tried = [self.ranks[family], self.none, ranks, *(self.none + part[0] for part in halves)]
-        choice = xp.argmin(self._loss(supply), axis=1) + self.row * len(tried)
+        choice = xp.argmin(self._loss(supply), axis=1) + self.row * parts.shape[1]
         self.ranks[family], self.parts[family], self.supply = (
-            table.reshape((-1, cells))[choice] for table in (xp.stack(tried, axis=1), parts, supply)
+            table.reshape((-1, cells))[choice] for table in (tried, parts, supply)
         )
 
     def _singly(self, key: Array, order: Array, listed: Array) -> tuple[Array, Array, Array]:
@@ -155,13 +164,6 @@ class _Turns:
             xp.where(capped, together, self.draft),
         )
 
-    def _halves(self, lower: Array) -> tuple[Array, Array, Array]:
-        """For two classes: the lower one's cells, and c and B, each (N, 2), of the upper and of the lower."""
-        xp = self.xp
-        mass = xp.sum(xp.where(lower, self.draft, 0.0), axis=1)[:, None]
-        rest = xp.sum(xp.where(lower, 0.0, self.draft), axis=1)[:, None]
-        return lower, xp.concat([mass, mass * 0], axis=1), xp.concat([rest, mass], axis=1)
-
     def _loss(self, supply: Array) -> Array:
         """(N, number tried): the objective; the first, which stands, has a small advantage."""
         xp = self.xp
@@ -171,33 +173,41 @@ class _Turns:
         return xp.concat([loss[:, :1] * KEEP, loss[:, 1:]], axis=1)
 
 
-def outlook(data: OnPath, ranks: Array) -> Array:
-    """(g,): accepted tokens that orderings promise: here exactly, below by a closed form on on-path numbers.
+class Outlook:
+    """Accepted tokens that orderings promise: here exactly, below by a closed form on on-path numbers.
 
     Here it is the sum of min(w p, nu). Below, the laws of a child are not known where it was not drafted; they
     are taken to be those of the node itself, and for these the best supply of one level is the least
     nu - G(1 - q(S)) + D (1 - p(S)) over the top sets S of the order by p/q (statement 4.4 for a score state),
     counted for each level that remains.
-
-    Args:
-        data: on-path numbers, in floats.
-        ranks: (g, R, C), the classes of the cells.
     """
-    xp = array_api_compat.array_namespace(data.draft)
-    below, mass = classes(data.draft, ranks)
-    supply = data.draft * lifts(data.state, below, mass)
-    wanted = data.weight[:, None] * data.target
-    here = xp.where(wanted < supply, wanted, supply)
-    if data.remaining == 1:
-        return xp.sum(here, axis=1)
-    target, draft = (left[:, None, :] for left in _uncovered(data))
-    # G_zy(t) = q(y|z) t (G_z(c + B t) - G_z(c)) / (B t), summed over families.
-    points = xp.broadcast_arrays(below[..., None], mass[..., None] * draft[:, None])
-    missed = draft * lifts(data.state, *points)
-    value = supply[:, :, None] - data.draft[:, :, None] * missed + here[:, :, None] * target
-    # The empty set gives D.
-    least = xp.min(xp.concat([value, here[:, :, None]], axis=2), axis=2)
-    return xp.sum(here + (data.remaining - 1) * least, axis=1)
+
+    def __init__(self, data: OnPath) -> None:
+        """Of nodes given by on-path numbers, in floats."""
+        self.data = data
+        self.xp = array_api_compat.array_namespace(data.draft)
+        self.wanted = data.weight[:, None] * data.target
+        if data.remaining > 1:
+            self.rest = [left[:, None, :] for left in _uncovered(data)]
+
+    def __call__(self, ranks: Array) -> Array:
+        """(g,): the tokens, for the classes of the cells (g, R, C), or (g, 1, C) for the same in all families."""
+        data, xp = self.data, self.xp
+        shape = (*data.state.shape[:2], data.draft.shape[1])
+        below, mass = (xp.broadcast_to(part, shape) for part in classes(data.draft, ranks))
+        supply = data.draft * lifts(data.state, below, mass)
+        here = xp.where(self.wanted < supply, self.wanted, supply)
+        if data.remaining == 1:
+            return xp.sum(here, axis=1)
+        target, draft = self.rest
+        # G_zy(t) = q(y|z) (G_z(c + B t) - G_z(c)) / B, summed over families.
+        missed = draft * 0
+        for coefficient in reversed(within(data.state[:, :, None], below, mass)):
+            missed = (missed + xp.sum(coefficient, axis=1)[:, :, None]) * draft
+        value = supply[:, :, None] - data.draft[:, :, None] * missed + here[:, :, None] * target
+        # The empty set gives D.
+        least = xp.min(xp.concat([value, here[:, :, None]], axis=2), axis=2)
+        return xp.sum(here + (data.remaining - 1) * least, axis=1)
 
 
 def _uncovered(data: OnPath) -> tuple[Any, Any]:

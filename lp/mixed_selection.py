@@ -11,12 +11,12 @@ import array_api_compat
 import numpy as np
 
 from .antichains import check_paths
-from .cells import cells
+from .cells import CELLS, cells
 from .depth_one_mixture import depth_one_mixture
 from .exact_mixture import exact_mixture
 from .instances import Instance
 from .mixed_rule import MixedRule
-from .node_rules import NodeRule
+from .node_rules import NodeRule, in_floats
 from .rationals import Array, fast, fmpq_array, settled, to_fmpq
 from .scores import OnPath, classes, lifts, next_state
 from .selection import RATIO_TIE
@@ -37,11 +37,15 @@ class Selection:
         families: the probabilities of the R families of orderings, one of which is drawn beforehand.
         depth_one_steps: at depth one the probabilities of the orderings are found by as many Frank-Wolfe
             steps instead (`depth_one_mixture`); 0 leaves it to the rule.
+        least_stake: below the root the rule is used where w times the chance that several paths are in play is at
+            least so much; elsewhere all cells are in one class, which costs nothing. What is accepted below z is at
+            most w nu(z) for each level, and orderings matter only where there are several paths to choose from.
     """
 
     rule: NodeRule
     families: tuple[float, ...] = (1.0,)
     depth_one_steps: int = 0
+    least_stake: float = 0.0
 
     def __post_init__(self) -> None:
         if not all(share > 0 for share in self.families) or sum(map(Fraction, self.families)) != 1:
@@ -76,7 +80,21 @@ class Selection:
 
 
 MIXED = Selection(MixedRule(), GRADED, DEPTH_ONE_STEPS)
-"""The default of mixed-ordering multi-path block verification."""
+"""The selection of mixed multi-path block verification."""
+
+QUICK = Selection(
+    MixedRule(caps=(float("inf"), 1.0)),
+    families=(1 / 4,) * 2 + (1 / 8,) * 2 + (1 / 16,) * 4,
+    depth_one_steps=16,
+    least_stake=0.02,
+)
+"""The same for large vocabularies, where a block is short of time: a quarter of the families, two supplies looked for,
+and only where there is something to gain."""
+
+
+def mixed_selection(vocab: int) -> Selection:
+    """The selection of mixed multi-path block verification for a vocabulary."""
+    return MIXED if vocab <= CELLS else QUICK
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +103,7 @@ class NodeChoice:
 
     Attributes:
         state: (g, R, K), the score states; at the root split by the families' probabilities.
-        rows: (g, V), nu(y|z), the law of the selected path's next token.
+        lift: (g, C), by which factor the selection raises the draft's probabilities of a cell's tokens.
         ranks: (g, R, C) integers, the class of each cell, 0 the highest.
         below, mass: (g, R, C), for each cell the draft mass of the lower classes and of its own.
         cell: (g, V) integers, the cell of each token.
@@ -94,7 +112,7 @@ class NodeChoice:
     """
 
     state: Any
-    rows: Any
+    lift: Any
     ranks: Any
     below: Any
     mass: Any
@@ -107,8 +125,13 @@ class NodeChoice:
         """The choices of several nodes, one after the other; of rationals."""
         if len(parts) == 1:
             return parts[0]
-        names = ("state", "rows", "ranks", "below", "mass", "cell", "draft", "table")
+        names = ("state", "lift", "ranks", "below", "mass", "cell", "draft", "table")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    @property
+    def rows(self) -> Any:
+        """(g, V): nu(y|z), the law of the selected path's next token."""
+        return lifted(self.draft, self.lift, self.cell)
 
     def along(self, table: Any, places: Any, tokens: Any) -> Any:
         """(m, R): entries of a table (g, R, C) for m children, by their parents' places and their tokens."""
@@ -134,7 +157,20 @@ def choose(selection: Selection, data: OnPath, *, root: bool) -> NodeChoice:
         data: on-path numbers with the laws (g, V) by tokens, not yet by cells.
         root: at the root the families' probabilities are fixed; its state has one family.
     """
-    xp = array_api_compat.array_namespace(data.draft)
+    if root or not selection.least_stake:
+        return _choose(selection, data, root=root)
+    floats = in_floats(data)
+    at_stake = floats.weight * floats.state[:, :, 1:].sum(2).sum(1) >= selection.least_stake
+    if array_api_compat.is_torch_array(at_stake):
+        # To look at the numbers would make the host wait for the device.
+        return _choose(selection, data, root=False, at_stake=at_stake)
+    places = np.flatnonzero(at_stake)
+    return _choose_at(selection, data, places) if len(places) < len(at_stake) else _choose(selection, data)
+
+
+def _choose(
+    selection: Selection, data: OnPath, *, root: bool = False, at_stake: Any | None = None
+) -> NodeChoice:
     cell, masses = cells(data.target, data.draft)
     by_cell = replace(data, target=masses(data.target), draft=masses(data.draft))
     if root:
@@ -144,9 +180,41 @@ def choose(selection: Selection, data: OnPath, *, root: bool) -> NodeChoice:
         state = _by_family(data.state, weights)
     else:
         ranks, state = selection.ranks(by_cell), data.state
+    if at_stake is not None:
+        ranks = ranks * at_stake[:, None, None]
     below, mass = classes(by_cell.draft, ranks)
-    rows = data.draft * xp.take_along_axis(lifts(state, below, mass), cell, axis=1)
-    return NodeChoice(state, rows, ranks, below, mass, cell, data.draft)
+    return NodeChoice(state, lifts(state, below, mass), ranks, below, mass, cell, data.draft)
+
+
+def _choose_at(selection: Selection, data: OnPath, places: Any) -> NodeChoice:
+    """The rule at some nodes, one class at the others, whose cells are not looked for."""
+    state, (nodes, vocab) = data.state, data.draft.shape
+    shape = (nodes, state.shape[1], min(vocab, CELLS))
+    one = state[0, 0, 0] * 0 + 1
+    ranks, below, mass = np.zeros(shape, dtype=np.int64), np.full(shape, one * 0), np.full(shape, one)
+    lift = np.repeat(state.sum(axis=2).sum(axis=1)[:, None], shape[2], axis=1)
+    cell = np.zeros((nodes, vocab), dtype=np.int64)
+    if len(places):
+        found = _choose(selection, data.at(places))
+        for table, part in (
+            (ranks, found.ranks),
+            (below, found.below),
+            (mass, found.mass),
+            (lift, found.lift),
+            (cell, found.cell),
+        ):
+            table[places] = part
+    return NodeChoice(state, lift, ranks, below, mass, cell, data.draft)
+
+
+def lifted(draft: Any, lift: Any, cell: Any) -> Any:
+    """(g, V): the draft's laws, each token's probability times the factor of its cell, from (g, C)."""
+    if isinstance(draft, np.ndarray):
+        factors = np.stack([row.take(places) for row, places in zip(lift, cell, strict=True)])
+    else:
+        factors = array_api_compat.array_namespace(draft).take_along_axis(lift, cell, axis=1)
+    factors *= draft
+    return factors
 
 
 @lru_cache(maxsize=4096)
@@ -182,13 +250,13 @@ def root_state(like: Any, paths: int) -> Any:
     return xp.concat([zero] * (paths - 1) + [zero + 1], axis=2)
 
 
-def skewed_draft(instance: Instance, paths: int, selection: Selection = MIXED) -> tuple[Array, Array]:
+def skewed_draft(instance: Instance, paths: int, selection: Selection | None = None) -> tuple[Array, Array]:
     """nu and the budgets of block verification under it, in one pass over the tree (statements 12.1 and 6.1).
 
     Args:
         instance: exact or float, full or sparse.
         paths: number K of drafted paths.
-        selection: the node rule with its families of orderings.
+        selection: the node rule with its families of orderings; by default `mixed_selection`.
 
     Returns:
         array (n,): nu(z), the probability that the selected path passes z.
@@ -196,6 +264,7 @@ def skewed_draft(instance: Instance, paths: int, selection: Selection = MIXED) -
     """
     check_paths(paths)
     tree = instance.tree
+    selection = selection or mixed_selection(tree.vocab)
     target = fast(instance.target)
     nu, budgets = target * 0 + 1, target * 0 + 1
     state = root_state(target[:1, None], paths)

@@ -13,9 +13,14 @@ def power_sum(count: int, first: Any, second: Any) -> Any:
 
     By doubling: S_2k = S_k (a^k + b^k) and S_{k+1} = a S_k + b^k.
     """
-    total, a, b = first * 0 + 1, first, second
-    for bit in bin(count)[3:]:
+    if count == 1:
+        return first * 0 + 1
+    total, a, b = 1, first, second
+    *bits, last = bin(count)[3:]
+    for bit in bits:
         total, a, b = total * (a + b), a * a, b * b
         if bit == "1":
             total, a, b = total * first + b, a * first, b * second
-    return total
+    # The powers after the last step are of no use.
+    total = total * (a + b) if bits else a + b
+    return total * first + b * b if last == "1" else total

@@ -37,12 +37,17 @@ def order_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
         shared = (np.from_dlpack(law.detach()) for law in (target, draft))
         return xp.from_numpy(order_by_ratio(*shared, rounding))
     vocab = draft.shape[1]
-    cells = _cells(xp, target, draft, vocab)
-    packed = xp.sort(cells << _id_bits(vocab) | xp.arange(vocab, device=draft.device), axis=1)
+    bits = _id_bits(vocab)
+    root, other = (xp.sqrt(xp.astype(law, xp.float64)) for law in (target, draft))
+    ratio = xp.where(other > 0, root / xp.where(other > 0, other, 1.0), 0.0)
+    # Floats that are not negative are ordered as their bits are; a token's id takes the place of the last ones.
+    cells = ((2**63 - 1) >> bits) - (ratio.view(xp.int64) >> bits)
+    packed = xp.sort(cells << bits | xp.arange(vocab, device=draft.device), axis=1)
     order = packed & _mask(vocab)
-    _, lower = _steps(packed, vocab, rounding)
+    cells = packed >> bits
+    lower = cells[:, 1:] - cells[:, :-1] > _nearest(vocab, rounding)
     group = xp.concat([xp.zeros_like(order[:, :1]), xp.cumsum(xp.astype(lower, xp.int64), 1)], axis=1)
-    return xp.sort(group << _id_bits(vocab) | order, axis=1) & _mask(vocab)
+    return xp.sort(group << bits | order, axis=1) & _mask(vocab)
 
 
 def places(order: Array) -> Array:
@@ -57,18 +62,29 @@ def places(order: Array) -> Array:
 
 def _host_order(target: Array, draft: Array, rounding: float) -> Array:
     """(V,): the same for one row of floats in memory, where only what the draft can draw has to be sorted."""
-    vocab = len(draft)
+    vocab, bits = len(draft), _id_bits(len(draft))
     drawn = draft > 0
-    tokens = np.flatnonzero(drawn)
-    if len(tokens) < vocab:
+    every = bool(drawn.all())
+    tokens = np.arange(vocab) if every else np.flatnonzero(drawn)
+    if not every:
         target, draft = target[tokens], draft[tokens]
-    packed = np.sort(_cells(np, target, draft, vocab) << _id_bits(vocab) | tokens)
+    # In place, in one array: what it costs is passes over memory.
+    ratio = np.sqrt(target, dtype=np.float64)
+    ratio /= np.sqrt(draft, dtype=np.float64)
+    packed = ratio.view(np.int64)
+    packed >>= bits
+    np.subtract((2**63 - 1) >> bits, packed, out=packed)
+    packed <<= bits
+    packed |= tokens
+    packed.sort()
     order = packed & _mask(vocab)
-    step, lower = _steps(packed, vocab, rounding)
-    if ((step > 0) & ~lower).any():
-        group = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lower)])
-        order = np.sort(group << _id_bits(vocab) | order) & _mask(vocab)
-    return order if len(tokens) == vocab else np.concatenate([order, np.flatnonzero(~drawn)])
+    packed >>= bits
+    step = packed[1:] - packed[:-1]
+    nearest = _nearest(vocab, rounding)
+    if ((step > 0) & (step <= nearest)).any():
+        group = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(step > nearest)])
+        order = np.sort(group << bits | order) & _mask(vocab)
+    return order if every else np.concatenate([order, np.flatnonzero(~drawn)])
 
 
 def _id_bits(vocab: int) -> int:
@@ -79,16 +95,6 @@ def _mask(vocab: int) -> int:
     return (1 << _id_bits(vocab)) - 1
 
 
-def _cells(xp: Any, target: Array, draft: Array, vocab: int) -> Array:
-    """Integers that fall as target / draft rises, with so many bits less that a token's id can follow."""
-    target, draft = (xp.sqrt(xp.astype(law, xp.float64)) for law in (target, draft))
-    ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, 1.0), 0.0)
-    # Floats that are not negative are ordered as their bits are.
-    return ((2**63 - 1) >> _id_bits(vocab)) - (ratio.view(xp.int64) >> _id_bits(vocab))
-
-
-def _steps(packed: Array, vocab: int, rounding: float) -> tuple[Array, Array]:
-    """Between neighbours in order: by how many cells they differ, and whether that is more than rounding."""
-    cells = packed >> _id_bits(vocab)
-    step = cells[..., 1:] - cells[..., :-1]
-    return step, step > max(1, math.ceil(2 * rounding * 2**MANTISSA_BITS) >> _id_bits(vocab))
+def _nearest(vocab: int, rounding: float) -> int:
+    """By how many cells neighbours may differ that are ties."""
+    return max(1, math.ceil(2 * rounding * 2**MANTISSA_BITS) >> _id_bits(vocab))

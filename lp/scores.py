@@ -50,6 +50,11 @@ class OnPath:
     remaining: int
     rounding: float
 
+    def at(self, chosen: Array) -> OnPath:
+        """The numbers of some of the nodes, by an index array or a mask."""
+        numbers = (part[chosen] for part in (self.target, self.draft, self.weight, self.state))
+        return OnPath(*numbers, self.remaining, self.rounding)
+
 
 def classes(draft: Array, ranks: Array) -> tuple[Array, Array]:
     """Draft mass of the lower classes and of the own class, for each cell.
@@ -89,10 +94,11 @@ def lift(state: Array, below: Array, mass: Array) -> Array:
     The divided difference of G is formed by Horner's scheme; nothing cancels.
     """
     upto = below + mass
-    value, slope = below * 0, below * 0
-    for n in range(state.shape[1] - 1, -1, -1):
+    *lower, highest = (state[:, n].reshape([-1] + [1] * (below.ndim - 1)) for n in range(state.shape[1]))
+    value, slope = below * 0 + highest, below * 0
+    for coefficient in reversed(lower):
         slope = slope * upto + value
-        value = value * below + state[:, n].reshape([-1] + [1] * (below.ndim - 1))
+        value = value * below + coefficient
     # One more step for the factor t of G(t) = t (g_1 + g_2 t + ...).
     return slope * upto + value
 
@@ -115,12 +121,24 @@ def next_state(state: Array, draft: Array, below: Array, mass: Array) -> Array:
         below, mass: (m, R), c and B of the tokens' classes.
     """
     xp = array_api_compat.array_namespace(draft)
-    constant, linear = below[:, :, None], mass[:, :, None]
-    value, slope = below * 0, state * 0
-    zero = constant * 0
-    for n in range(state.shape[2], -1, -1):
-        slope = slope * constant + linear * xp.concat([zero, slope[:, :, :-1]], axis=2)
-        slope = xp.concat([slope[:, :, :1] + value[:, :, None], slope[:, :, 1:]], axis=2)
-        if n:
-            value = value * below + state[:, :, n - 1]
-    return draft[:, None, None] * slope
+    return draft[:, None, None] * xp.stack(within(state, below, mass), axis=2)
+
+
+def within(state: Array, below: Array, mass: Array) -> list[Array]:
+    """The coefficients of t, .., t^K in (G(c + B t) - G(c)) / B; nothing cancels.
+
+    Args:
+        state: (..., K), the coefficients of t, .., t^K in G.
+        below, mass: c and B, of a shape that `state` without its last axis broadcasts to.
+    """
+    *lower, highest = (state[..., n] for n in range(state.shape[-1]))
+    value, slopes = below * 0 + highest, []
+    # One more step for the factor t of G(t) = t (g_1 + g_2 t + ...).
+    for coefficient in (*reversed(lower), None):
+        raised = [value, *(mass * slope for slope in slopes)]
+        for n, slope in enumerate(slopes):
+            raised[n] = slope * below + raised[n]
+        slopes = raised
+        if coefficient is not None:
+            value = value * below + coefficient
+    return slopes

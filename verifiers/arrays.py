@@ -69,6 +69,15 @@ class Arrays:
                 rows /= totals[:, None]
         return rows
 
+    def laws_at(self, rows: Array, totals: Array, index: Array) -> Array:
+        """(m, V): the laws of given rows (g, V) with totals (g,) at an index array (m,)."""
+        if self.torch or self.exact or len(index) != 1:
+            return self.laws(self.take(rows, index), self.take(totals, index))
+        # One pass over one row in place of two.
+        place = slice(index[0], index[0] + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.divide(rows[place], totals[place, None], dtype=self.dtype)
+
     def numbers(self, values: Array) -> Array:
         """A copy of any rationals or floats in the numbers that laws are computed in."""
         if self.exact:
@@ -146,7 +155,7 @@ class Arrays:
         """(g, V): each row's entries in the order of a permutation."""
         if self.torch:
             return self.xp.take_along_axis(rows, orders, axis=1)
-        return np.stack([row[order] for row, order in zip(rows, orders, strict=True)])
+        return np.stack([row.take(order) for row, order in zip(rows, orders, strict=True)])
 
     def out_of_order(self, rows: Array, orders: Array) -> Array:
         """(g, V): each row's entries where `in_order` took them from."""

@@ -17,6 +17,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: arXiv:2403.10444; statements 5.1 to 5.3.
     """
+    tree = tree.in_memory()
     arrays, nodes = tree.arrays, tree.nodes
     path = arrays.index(nodes.path_nodes[0])
     drafted = arrays.take(tree.drafted, path[1:] - 1)

@@ -62,7 +62,7 @@ class Extended:
         if self.exponent is None:
             return self.mantissa
         table = self.arrays.powers_of_two
-        place = self.arrays.xp.clip(self.exponent, LOWEST_EXPONENT, HIGHEST_EXPONENT) - LOWEST_EXPONENT
+        place = self.exponent.clip(LOWEST_EXPONENT, HIGHEST_EXPONENT) - LOWEST_EXPONENT
         return self.mantissa * self.arrays.take(table, place)
 
     def inverse(self) -> Array:

@@ -31,6 +31,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: arXiv:2602.16961; statements 6.3 and 6.4.
     """
+    tree = tree.in_memory()
     arrays, xp = tree.arrays, tree.arrays.xp
     count, depth = tree.nodes.paths, tree.nodes.depth
     path, order = pick_path(tree)

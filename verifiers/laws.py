@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from nodebudget.lp.rationals import exact_array, to_fraction
+from nodebudget.lp.rationals import to_fraction
 
 from .arrays import Array
 from .paths import DraftTree
@@ -63,13 +63,13 @@ class AcceptanceLaw:
     @cached_property
     def stop(self) -> Array:
         """(n,): Pr[Z = node], Fractions where the tree is exact."""
-        return self._public(self._stop)
+        return self.tree.handed_out(self._stop)
 
     def next_row(self, node: int) -> Array:
         """(V,): the law of Y given Z = node; at a node that is never accepted, some law."""
         if not 0 <= node < len(self.tree.nodes):
             raise ValueError(f"node: got {node}; expected a node of the tree, 0..{len(self.tree.nodes) - 1}")
-        return self._public(self._rows(self.tree.arrays.index([node]))[0])
+        return self.tree.handed_out(self._rows(self.tree.arrays.index([node]))[0])
 
     @property
     def expected_accepted(self) -> Any:
@@ -77,16 +77,13 @@ class AcceptanceLaw:
         arrays = self.tree.arrays
         lengths = self.tree.nodes.lengths if arrays.exact else arrays.from_host(self.tree.nodes.lengths)
         total = arrays.sum(self._stop * lengths)
-        return to_fraction(total) if arrays.exact else total
+        return to_fraction(total) if arrays.exact else self.tree.handed_out(total)
 
     def joint(self) -> Array:
         """(n, V): Pr[Z = node, Y = token], for audits."""
         everywhere = self.tree.arrays.positions(len(self.tree.nodes))
-        return self._public(self._stop[:, None] * self._rows(everywhere))
+        return self.tree.handed_out(self._stop[:, None] * self._rows(everywhere))
 
     def working(self) -> tuple[Array, Callable[[Array], Array]]:
         """The two conditional laws in the numbers they are computed in; for sampling."""
         return self._stop, self._rows
-
-    def _public(self, values: Array) -> Array:
-        return exact_array(values.ravel()).reshape(values.shape) if self.tree.exact else values

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from nodebudget.lp.mixed_selection import MIXED, NodeChoice, Selection, choose, choose_exactly, root_state
+from nodebudget.lp.cells import cells
+from nodebudget.lp.mixed_selection import (
+    NodeChoice,
+    Selection,
+    choose,
+    choose_exactly,
+    lifted,
+    mixed_selection,
+    root_state,
+)
 from nodebudget.lp.scores import OnPath
 
-from .arrays import Array
+from .arrays import Array, Arrays
 from .extended import Extended, join
 from .laws import AcceptanceLaw
 from .nodes import Ints
@@ -14,7 +25,7 @@ from .paths import DraftTree
 from .score_contest import win_chances
 
 
-def law(tree: DraftTree, selection: Selection = MIXED) -> AcceptanceLaw:
+def law(tree: DraftTree, selection: Selection | None = None) -> AcceptanceLaw:
     """Pick the path with the largest score and verify it as a block under the law that the picked path has.
 
     At each node an ordering puts the tokens into classes; where drafted paths have different classes the
@@ -29,52 +40,78 @@ def law(tree: DraftTree, selection: Selection = MIXED) -> AcceptanceLaw:
 
     Args:
         tree: the drafted paths.
-        selection: the node rule with its families of orderings.
+        selection: the node rule with its families of orderings; by default `mixed_selection`.
 
     Reference: this project; statements 12.1 to 12.4.
     """
-    nodes, target = tree.nodes, tree.working_rows()[0]
-    arrays, xp = tree.arrays, tree.arrays.xp
-    contest, inner, leaves, residuals = _walk(tree, selection)
-    everything = xp.concat([residuals, target[nodes.inner :]])
-    stop = _stops(tree, contest.chances(), inner, leaves, residuals)
+    tree = tree.in_memory()
+    nodes, arrays, xp = tree.nodes, tree.arrays, tree.arrays.xp
+    found = _walk(tree, selection)
+    inverse = found.inner.inverse()
 
     def rows(index: Array) -> Array:
-        return arrays.normalise(arrays.take(everything, index), arrays.take(target, index))
+        target = tree.target_rows(index)
+        leaf = index >= nodes.inner
+        inner = xp.where(leaf, 0, index)
+        draft = tree.draft_rows(inner)
+        nu = lifted(draft, arrays.take(found.lift, inner), cells(target, draft)[0])
+        left = arrays.normalise(_left(arrays, target, nu, arrays.take(inverse, inner)), target)
+        return xp.where(leaf[:, None], target, left)
 
-    return AcceptanceLaw(tree, stop, rows)
+    return AcceptanceLaw(tree, _stops(tree, found), rows)
 
 
-def scores(tree: DraftTree, selection: Selection = MIXED) -> tuple[Array, Array, Array]:
+def scores(tree: DraftTree, selection: Selection | None = None) -> tuple[Array, Array, Array]:
     """Between which scores the paths to each leaf of an exact tree lie, for exact audits of the selection.
 
     Returns:
         (R,), the probabilities of the families of orderings.
         (number of leaves, R) twice: scores are uniform in [low, low + length].
     """
-    contest = _walk(tree, selection)[0]
+    contest = _walk(tree, selection).contest
     return contest.probability, contest.low, contest.length
 
 
-def _walk(tree: DraftTree, selection: Selection) -> tuple[_Contest, Extended, Extended, Array]:
-    """Down the drafted tree: the contest of scores, the weights w of inner nodes and of leaves, the residuals."""
+class _Walk(NamedTuple):
+    """What a walk down the drafted tree finds.
+
+    Attributes:
+        contest: the scores of the drafted paths.
+        inner, leaves: the weights w of the nodes above the leaves, and of the leaves.
+        lift: (nodes.inner, C), by which factor the selection raises the draft's probabilities in each cell.
+        left: (nodes.inner,), sum of max(0, p - nu / w) over the tokens.
+    """
+
+    contest: _Contest
+    inner: Extended
+    leaves: Extended
+    lift: Array
+    left: Array
+
+
+def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    target, draft = tree.working_rows()
+    selection = selection or mixed_selection(tree.vocab)
     contest = _Contest(tree)
-    weight = Extended(arrays, arrays.ones(1))
-    state = root_state(draft, nodes.paths)
-    weights, residuals = [weight], []
+    weight, state = Extended(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
+    weights, lift, left = [weight], [], []
     for d in range(nodes.depth):
         start, stop = int(nodes.level_start[d]), int(nodes.level_start[d + 1])
         below = slice(stop, int(nodes.level_start[d + 2]))
         places, tokens = nodes.parent[below] - start, nodes.token[below]
         index, drawn = arrays.index(places), arrays.index(tokens)
+        level = arrays.index(np.arange(start, stop))
         here = OnPath(
-            target[start:stop], draft[start:stop], weight.value(), state, nodes.depth - d, tree.rounding
+            tree.target_rows(level),
+            tree.draft_rows(level),
+            weight.value(),
+            state,
+            nodes.depth - d,
+            tree.rounding,
         )
         choice = _choice(tree, selection, here, root=d == 0)
-        # max(0, w p - nu) up to the factor w: the difference keeps its relative accuracy when w is tiny.
-        residuals.append(arrays.positive(here.target - choice.rows * weight.inverse()[:, None]))
+        lift.append(choice.lift)
+        left.append(arrays.sum(_left(arrays, here.target, choice.rows, weight.inverse())))
         contest.descend(choice, places, index, drawn)
         state = choice.next_states(index, drawn)
         passing = xp.sum(xp.sum(state, axis=2), axis=1)
@@ -82,7 +119,12 @@ def _walk(tree: DraftTree, selection: Selection) -> tuple[_Contest, Extended, Ex
         wanted = arrays.pick(arrays.take(here.target, index), drawn)
         weight = weight.take(index).times(wanted).over(passing).capped()
         weights.append(weight)
-    return contest, join(weights[:-1]), weights[-1], xp.concat(residuals)
+    return _Walk(contest, join(weights[:-1]), weights[-1], xp.concat(lift), xp.concat(left))
+
+
+def _left(arrays: Arrays, target: Array, nu: Array, inverse: Array) -> Array:
+    """(g, V): max(0, w p - nu) over w, from rows (g, V) and 1 / w: it keeps its relative accuracy when w is tiny."""
+    return arrays.positive(target - nu * inverse[:, None])
 
 
 def _choice(tree: DraftTree, selection: Selection, here: OnPath, *, root: bool) -> NodeChoice:
@@ -139,14 +181,14 @@ class _Contest:
         return xp.sum(self.probability[:, None] * wins, axis=0)
 
 
-def _stops(tree: DraftTree, chances: Array, inner: Extended, leaves: Extended, residuals: Array) -> Array:
+def _stops(tree: DraftTree, found: _Walk) -> Array:
     """(n,): Pr[Z = node], block verification along each path averaged over the pick."""
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    excess = inner.times(arrays.sum(residuals[: nodes.inner])).value()
-    lack = 1 - inner.value()
+    excess = found.inner.times(found.left).value()
+    lack = 1 - found.inner.value()
     # How often the coins of the nodes below the root fail: never where S + 1 - w = 0.
-    miss = xp.concat([arrays.zeros(1), arrays.divide(lack, excess + lack)[1:], 1 - leaves.value()])
-    reached = [chances]
+    miss = xp.concat([arrays.zeros(1), arrays.divide(lack, excess + lack)[1:], 1 - found.leaves.value()])
+    reached = [found.contest.chances()]
     for d in range(nodes.depth - 1, -1, -1):
         start, stop = (int(nodes.level_start[d + i]) for i in range(2))
         below = slice(stop, int(nodes.level_start[d + 2]))

@@ -69,6 +69,7 @@ class DraftTree:
         check_rows(target, draft, nodes)
         self.nodes = nodes
         self.arrays = Arrays(target, dtype)
+        self._as_tensors: Callable[[Array], Array] | None = None
         self.rounding = max(rounding(rows, self.arrays.precision) for rows in (target, draft))
         self._tolerance = max(sum_tolerance(rows, self.arrays.precision) for rows in (target, draft))
         numbers = self.arrays.numbers
@@ -157,6 +158,25 @@ class DraftTree:
             f"nodes={len(self.nodes)}, {self.arrays.precision})"
         )
 
+    def in_memory(self) -> DraftTree:
+        """What verifiers compute on: torch rows in this machine's memory as numpy arrays, else the tree itself.
+
+        Numpy's operations on a few numbers cost far less. The memory is shared, and what the tree that is
+        returned and its laws hand out are torch tensors all the same.
+        """
+        rows = (self._target, self._draft, self._target_totals, self._draft_totals)
+        if not (self.arrays.torch and self.arrays.hosted and all(part.itemsize >= 4 for part in rows)):
+            return self
+        tree = DraftTree.__new__(DraftTree)
+        tree.nodes, tree.rounding, tree._tolerance = self.nodes, self.rounding, self._tolerance
+        # DLPack refuses the memory of any other device.
+        tree._target, tree._draft, tree._target_totals, tree._draft_totals = (
+            np.from_dlpack(part.detach()) for part in rows
+        )
+        tree.arrays = Arrays(tree._target, self.arrays.precision)
+        tree._as_tensors = self.arrays.xp.asarray
+        return tree
+
     @property
     def vocab(self) -> int:
         """Vocabulary size V."""
@@ -170,12 +190,12 @@ class DraftTree:
     @cached_property
     def target(self) -> Array:
         """(n, V): the target's law after each node, Fractions where exact."""
-        return self._public(self.working_rows()[0])
+        return self._read_only(self.working_rows()[0])
 
     @cached_property
     def draft(self) -> Array:
         """(nodes.inner, V): the draft's law after each node above the leaves, Fractions where exact."""
-        return self._public(self.working_rows()[1])
+        return self._read_only(self.working_rows()[1])
 
     def working_rows(self) -> tuple[Array, Array]:
         """`target` and `draft` in the numbers that laws are computed in: flint rationals where exact."""
@@ -188,20 +208,18 @@ class DraftTree:
             laws_of(numbers(self._target), self._target_totals),
             laws_of(numbers(self._draft), self._draft_totals),
         )
-        if not self.arrays.torch:
+        if not self.arrays.torch and self._as_tensors is None:
             for rows in laws:
                 rows.setflags(write=False)
         return laws
 
     def target_rows(self, index: Array) -> Array:
         """(m, V): the target's laws after the nodes of an index array (m,), without a copy of all others."""
-        take = self.arrays.take
-        return self.arrays.laws(take(self._target, index), take(self._target_totals, index))
+        return self.arrays.laws_at(self._target, self._target_totals, index)
 
     def draft_rows(self, index: Array) -> Array:
         """(m, V): the draft's laws after the nodes of an index array (m,), all above the leaves."""
-        take = self.arrays.take
-        return self.arrays.laws(take(self._draft, index), take(self._draft_totals, index))
+        return self.arrays.laws_at(self._draft, self._draft_totals, index)
 
     @cached_property
     def wanted(self) -> Array:
@@ -241,11 +259,16 @@ class DraftTree:
             else self.arrays.xp.sum(rows, axis=-1, dtype=self.arrays.dtype)
         )
 
-    def _public(self, rows: Array) -> Array:
-        if not self.exact:
-            return rows
-        out = exact_array(rows.ravel()).reshape(rows.shape)
-        out.setflags(write=False)
+    def handed_out(self, values: Array) -> Array:
+        """Working numbers as callers have them: Fractions where exact, torch tensors where the rows were given so."""
+        if self.exact:
+            return exact_array(values.ravel()).reshape(values.shape)
+        return values if self._as_tensors is None else self._as_tensors(values)
+
+    def _read_only(self, rows: Array) -> Array:
+        out = self.handed_out(rows)
+        if self.exact:
+            out.setflags(write=False)
         return out
 
     def _check(self) -> None:

@@ -10,10 +10,10 @@ from .laws import AcceptanceLaw
 from .paths import DraftTree
 
 Laws = Callable[[Array], Array]
-"""From positions (m,) on a path, 0..L-1, to laws (m, V)."""
+"""From positions (m,) on a path, 0..L-1, to laws (m, V), in memory of their own."""
 
 Residual = Callable[[Array, Array], Array]
-"""From positions (m,) on a path, 0..L-1, and the target's laws there, (m, V), to what is left, (m, V)."""
+"""From positions (m,) on a path, 0..L-1, and the target's laws there, (m, V), to what is left, in their memory."""
 
 
 def along_path(tree: DraftTree, path: Array, stop: Array, residual: Residual) -> AcceptanceLaw:
@@ -70,7 +70,10 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
 
     def residual(position: Array, target: Array) -> Array:
         # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.
-        return arrays.positive(target - draft(position) * arrays.take(inverse, position)[:, None])
+        taken = draft(position)
+        taken *= arrays.take(inverse, position)[:, None]
+        target -= taken
+        return arrays.positive(target)
 
     positions = arrays.positions(depth)
     sums = [

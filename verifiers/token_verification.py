@@ -19,6 +19,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: arXiv:2211.17192 and arXiv:2302.01318; statement 5.4.
     """
+    tree = tree.in_memory()
     arrays, xp = tree.arrays, tree.arrays.xp
     path = arrays.index(tree.nodes.path_nodes[0])
     enough, drafted = (arrays.take(masses, path[1:] - 1) for masses in (tree.wanted, tree.drafted))

@@ -55,6 +55,7 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
     continuations can be done at once, and only the probability of reaching a node is carried down. Residuals
     are three numbers each until one of them is drawn from.
     """
+    tree = tree.in_memory()
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     follow, leave, taken, shares = [], [], [], []
     order, edges = [], []

@@ -24,6 +24,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: arXiv:2505.12398; statement 10.1.
     """
+    tree = tree.in_memory()
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     # Removing a child changes its parent only, and in the same way whatever happened below the child. So
     # every node's states can be computed from its own weight, nodes of a level with equally many children

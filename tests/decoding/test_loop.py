@@ -198,6 +198,8 @@ READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__int__", "__float__", "
 def test_a_block_reads_the_drafted_tokens_and_the_sample(
     name: str, masked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # As on a device: laws in this machine's memory are sampled from without torch.
+    monkeypatch.setattr(DraftTree, "in_memory", lambda tree: tree)
     decoder = Decoder(alike(llama), get_verifier(name), paths=3, length=3)
     decoder.tree_mask = (masked, masked)
     reads: list[str] = []

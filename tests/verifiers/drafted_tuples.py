@@ -15,6 +15,15 @@ from nodebudget.verifiers import AcceptanceLaw, DraftTree
 from nodebudget.verifiers.greedy_multipath import pick_path
 
 Paths = list[tuple[int, ...]]
+
+
+class OnADevice(DraftTree):
+    """Torch rows in this machine's memory, computed on as if they lay on another device."""
+
+    def in_memory(self) -> DraftTree:
+        return self
+
+
 LawFunction = Callable[[DraftTree], AcceptanceLaw]
 Table = dict[tuple[int, ...], Any]
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from drafted_tuples import accepted_tokens
+from drafted_tuples import OnADevice, accepted_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nodebudget.lp.families import random_instance
@@ -40,8 +40,10 @@ def other_trees(exact: DraftTree) -> list[tuple[str, DraftTree]]:
     return [
         ("float64", DraftTree(nodes, target, draft)),
         ("float64", DraftTree(nodes, *tensors, check=True)),
+        ("float64", OnADevice(nodes, *tensors)),
         ("float32", DraftTree(nodes, target, draft, dtype="float32")),
         ("float32", DraftTree(nodes, *(rows.float() for rows in tensors), dtype="float32")),
+        ("float32", OnADevice(nodes, *(rows.float() for rows in tensors), dtype="float32")),
         ("float32", DraftTree(nodes, target.astype(np.float32), draft.astype(np.float32))),
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from drafted_tuples import OnADevice
 from nodebudget.verifiers import VERIFIERS, DraftTree, sample
 
 EACH = pytest.mark.parametrize("name", VERIFIERS)
@@ -48,7 +49,7 @@ READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__int__", "__float__", "
 @EACH
 @pytest.mark.parametrize("rng", [np.random.default_rng(0), torch.Generator()], ids=["numpy", "torch"])
 def test_a_sample_is_one_transfer(name: str, rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    law = VERIFIERS[name].law(DraftTree.from_paths(PATHS, *rows(torch.float32, "cpu")))
+    law = VERIFIERS[name].law(OnADevice.from_paths(PATHS, *rows(torch.float32, "cpu")))
     read: list[str] = []
 
     def counted(method: str) -> Any:
@@ -64,3 +65,26 @@ def test_a_sample_is_one_transfer(name: str, rng: Any, monkeypatch: pytest.Monke
         monkeypatch.setattr(torch.Tensor, method, counted(method))
     sample(law, rng)
     assert read == ["tolist"]
+
+
+@EACH
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_laws_of_rows_in_memory_are_handed_out_as_tensors(name: str, dtype: torch.dtype) -> None:
+    given = rows(dtype, "cpu")
+    tree = DraftTree.from_paths(PATHS, *given, check=False)
+    law = VERIFIERS[name].law(tree)
+    shared = dtype != torch.bfloat16  # which numpy does not know
+    assert law.tree.arrays.torch is not shared
+    other = VERIFIERS[name].law(OnADevice.from_paths(PATHS, *given))
+    for part, same in (
+        (law.stop, other.stop),
+        (law.joint(), other.joint()),
+        (law.next_row(3), other.next_row(3)),
+        (law.expected_accepted, other.expected_accepted),
+        (law.tree.target, tree.target),
+        (law.tree.draft, tree.draft),
+    ):
+        assert isinstance(part, torch.Tensor)
+        assert part.dtype == torch.float64
+        assert part.shape == same.shape
+        assert float((part - same).abs().max()) < 1e-12

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from flint import fmpq
 from nodebudget.lp import (
     Instance,
@@ -23,7 +24,8 @@ from nodebudget.lp import (
     random_instance,
     skewed_draft,
 )
-from nodebudget.lp.mixed_selection import MIXED, NodeChoice, choose, root_state
+from nodebudget.lp.cells import CELLS
+from nodebudget.lp.mixed_selection import MIXED, QUICK, NodeChoice, choose, mixed_selection, root_state
 from nodebudget.lp.node_rules import neutral, ratio_ranking
 from nodebudget.lp.scores import OnPath
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, mixed_multipath, mixed_verifier
@@ -254,7 +256,7 @@ def test_lossless_beyond_the_cells(precision: str, tolerance: float) -> None:
     rows = [part[:1] for part in one.working_rows()]
     here = OnPath(rows[0], rows[1], one.arrays.ones(1), root_state(rows[1], paths), 1, one.rounding)
     # The skewed draft from the very rows that the laws below are computed from.
-    nu = choose(MIXED, here, root=True).rows[0].astype(np.float64)
+    nu = choose(mixed_selection(vocab), here, root=True).rows[0].astype(np.float64)
     emitted = np.zeros(vocab)
     for y in range(vocab):
         tree = DraftTree.from_paths([[y]] * paths, lambda _: target, lambda _: draft, dtype=precision)
@@ -263,6 +265,33 @@ def test_lossless_beyond_the_cells(precision: str, tolerance: float) -> None:
         emitted[y] += nu[y] * joint[1].sum()
     assert np.abs(emitted - target).sum() / 2 < tolerance
     assert np.abs(draft - target).sum() / 2 > 0.1
+
+
+def test_large_vocabularies_have_a_selection_of_their_own() -> None:
+    assert mixed_selection(CELLS) is MIXED
+    assert mixed_selection(CELLS + 1) is QUICK
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_orderings_at_a_node_do_not_depend_on_what_else_was_drafted(library: str) -> None:
+    vocab, nodes, paths = 200, 4, 3
+    rng = np.random.default_rng(2)
+    target, draft = rng.dirichlet(np.full(vocab, 0.2), size=(2, nodes))
+    state = np.array(QUICK.families)[None, :, None] * rng.dirichlet(
+        np.ones(paths), size=(nodes, len(QUICK.families))
+    )
+    weight = np.array([1, 0.7, 0.01, 1e-9])
+    numbers = [target, draft, weight, state]
+    if library == "torch":
+        numbers = [torch.tensor(part) for part in numbers]
+    data = OnPath(*numbers, 2, 1e-15)
+    together = choose(QUICK, data, root=False)
+    for node in range(nodes):
+        alone = choose(QUICK, data.at([node]), root=False)
+        assert (alone.rows[0] == together.rows[node]).all()
+        assert (alone.ranks[0] == together.ranks[node]).all()
+    searched = [len(np.unique(np.asarray(ranks))) > 1 for ranks in together.ranks]
+    assert searched == [True, True, False, False]
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])

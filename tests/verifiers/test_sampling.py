@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from drafted_tuples import OnADevice
 from nodebudget.lp.families import random_instance
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, sample
 
@@ -21,10 +22,11 @@ def trees() -> dict[str, DraftTree]:
     exact = DraftTree.from_instance(instance, PATHS)
     floats = DraftTree.from_instance(instance.to_float(), PATHS)
     tensors = DraftTree(exact.nodes, torch.tensor(floats.target), torch.tensor(floats.draft))
-    return {"exact": exact, "numpy": floats, "torch": tensors}
+    device = OnADevice(exact.nodes, torch.tensor(floats.target), torch.tensor(floats.draft))
+    return {"exact": exact, "numpy": floats, "torch": tensors, "device": device}
 
 
-KINDS = pytest.mark.parametrize("kind", ["exact", "numpy", "torch"])
+KINDS = pytest.mark.parametrize("kind", ["exact", "numpy", "torch", "device"])
 
 
 @EACH
