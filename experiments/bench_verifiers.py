@@ -21,7 +21,6 @@ import numpy as np
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, sample
 
 LENGTH = 8
-NAMES = ("token", "bv", "nss", "specinfer", "spectr", "traversal", "gbv")
 SCALES = {"mild": 1.0, "peaked": 4.0}
 """Scale of the normal logits; the draft's are the target's with as much noise again."""
 
@@ -68,7 +67,9 @@ def main() -> None:
     )
     parser.add_argument("--vocab", type=int, action="append", help="vocabulary size; repeat for more")
     parser.add_argument("--paths", type=int, action="append", help="number of paths; repeat for more")
-    parser.add_argument("--verifier", action="append", choices=NAMES, help="repeat for more; default: these")
+    parser.add_argument(
+        "--verifier", action="append", choices=tuple(VERIFIERS), help="repeat for more; default: all"
+    )
     parser.add_argument("--kind", action="append", choices=("numpy", "torch"), help="default: numpy")
     parser.add_argument("--rows", default="float32", choices=("float32", "float64"), help="of both models")
     parser.add_argument("--dtype", default="float64", choices=("float32", "float64"), help="of the laws")
@@ -96,7 +97,7 @@ def main() -> None:
                 for paths in options.paths or [1, 4]:
                     for kind in kinds:
                         rows = drafted_rows(vocab, paths, SCALES[scale], top_k or None, options.rows)
-                        for name in options.verifier or NAMES:
+                        for name in options.verifier or VERIFIERS:
                             if paths == 1 or VERIFIERS[name].multipath:
                                 line = measured(name, rows, kind, options.dtype, options.repeats)
                                 setting = (

@@ -155,7 +155,10 @@ class Arrays:
         """(g, V): each row's entries in the order of a permutation."""
         if self.torch:
             return self.xp.take_along_axis(rows, orders, axis=1)
-        return np.stack([row.take(order) for row, order in zip(rows, orders, strict=True)])
+        listed = np.empty_like(rows)
+        for row, order, out in zip(rows, orders, listed, strict=True):
+            row.take(order, out=out, mode="clip")  # with the default mode there would be one more copy
+        return listed
 
     def out_of_order(self, rows: Array, orders: Array) -> Array:
         """(g, V): each row's entries where `in_order` took them from."""
@@ -165,6 +168,15 @@ class Arrays:
         for row, order, values in zip(back, orders, rows, strict=True):
             row[order] = values
         return back
+
+    def sums_before(self, rows: Array) -> Array:
+        """(g, V): for each entry of a row the sum of those before it."""
+        if self.torch or self.exact:
+            first = self.zeros(rows.shape[0], 1)
+            return self.xp.cumsum(self.xp.concat([first, rows[:, :-1]], axis=1), 1)
+        sums = np.zeros(rows.shape, dtype=self.dtype)
+        np.cumsum(rows[:, :-1], axis=1, out=sums[:, 1:])
+        return sums
 
     def sum(self, values: Array) -> Array:
         """The sum along the last axis."""

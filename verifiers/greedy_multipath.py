@@ -106,5 +106,4 @@ def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> Array:
     """(g, V): for each token the draft's mass of the tokens that are ranked below it, from rows (g, V)."""
     xp = arrays.xp
     from_lowest = xp.flip(arrays.in_order(draft, order), axis=1)
-    before = xp.cumsum(xp.concat([arrays.zeros(draft.shape[0], 1), from_lowest[:, :-1]], axis=1), 1)
-    return arrays.out_of_order(xp.flip(before, axis=1), order)
+    return arrays.out_of_order(xp.flip(arrays.sums_before(from_lowest), axis=1), order)
