@@ -123,8 +123,12 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
 
 
 def _left(arrays: Arrays, target: Array, nu: Array, inverse: Array) -> Array:
-    """(g, V): max(0, w p - nu) over w, from rows (g, V) and 1 / w: it keeps its relative accuracy when w is tiny."""
-    return arrays.positive(target - nu * inverse[:, None])
+    """(g, V): max(0, w p - nu) over w, from rows (g, V) and 1 / w: it keeps its relative accuracy when w is tiny.
+
+    The memory of nu is used up.
+    """
+    nu *= inverse[:, None]
+    return arrays.positive(target - nu)
 
 
 def _choice(tree: DraftTree, selection: Selection, here: OnPath, *, root: bool) -> NodeChoice:

@@ -14,10 +14,10 @@ EACH = pytest.mark.parametrize("name", VERIFIERS)
 PATHS = [[0, 3, 1], [0, 2, 1], [4, 1, 1], [0, 3, 1], [4, 1, 0]]
 
 
-def rows(dtype: torch.dtype, device: str) -> tuple[torch.Tensor, torch.Tensor]:
+def rows(dtype: torch.dtype, device: str, vocab: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
     target, draft = (
-        torch.softmax(torch.randn(5, length, 6, generator=generator), -1).to(dtype) for length in (4, 3)
+        torch.softmax(torch.randn(5, length, vocab, generator=generator), -1).to(dtype) for length in (4, 3)
     )
     return target.to(device), draft.to(device)
 
@@ -33,6 +33,16 @@ def test_laws_on_a_device_without_values(name: str, dtype: torch.dtype, precisio
         assert result.device.type == "meta"
         assert result.dtype == getattr(torch, precision)
     assert law.joint().shape == (len(tree.nodes), 6)
+
+
+def test_mixed_selection_in_a_large_vocabulary() -> None:
+    law = VERIFIERS["mixed"].law(DraftTree.from_paths(PATHS, *rows(torch.float64, "meta", vocab=200)))
+    assert law.joint().device.type == "meta"
+    same, other = (
+        VERIFIERS["mixed"].law(kind.from_paths(PATHS, *rows(torch.float64, "cpu", vocab=200)))
+        for kind in (DraftTree, OnADevice)
+    )
+    assert float((same.joint() - other.joint()).abs().max()) < 1e-12
 
 
 def test_control_reading_a_value_there_raises() -> None:
