@@ -34,8 +34,8 @@ def order_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
     xp = array_api_compat.array_namespace(draft)
     if draft.device.type == "cpu":
         # Torch has no fast sort of integers on the CPU. DLPack shares the memory, and refuses any other device.
-        shared = (np.from_dlpack(law.detach()) for law in (target, draft))
-        return xp.from_numpy(order_by_ratio(*shared, rounding))
+        target, draft = (np.from_dlpack(law.detach()) for law in (target, draft))
+        return xp.from_numpy(order_by_ratio(target, draft, rounding))
     vocab = draft.shape[1]
     bits = _id_bits(vocab)
     root, other = (xp.sqrt(xp.astype(law, xp.float64)) for law in (target, draft))
