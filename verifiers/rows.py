@@ -23,7 +23,7 @@ def read_rows(name: str, rows: Any) -> Array:
     if array_api_compat.is_torch_array(rows):
         if not rows.dtype.is_floating_point:
             raise ValueError(f"{name}: got a tensor of {rows.dtype}; expected a floating-point dtype")
-        return rows
+        return rows.detach()
     if not isinstance(rows, np.ndarray) and array_api_compat.is_array_api_obj(rows):
         raise ValueError(f"{name}: got {type(rows).__name__}; expected a numpy array or a torch tensor")
     rows = np.asarray(rows)
