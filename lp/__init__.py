@@ -28,11 +28,14 @@ from .exact_simplex import ExactOptimum, NotCertified, exact_optimum
 from .families import FAMILIES, random_instance, random_top_k_instance
 from .instance_json import instance_from_json, instance_to_json, load_instance, save_instance
 from .instances import Instance
-from .mixed_selection import Selection, skewed_draft
+from .mixed_rule import MixedRule
+from .mixed_selection import Selection, mixed_selection, skewed_draft
 from .multi_path import enumerated_program, starting_program
+from .node_rules import NodeRule, in_floats, neutral, ratio_ranking
 from .optimum import Optimum, solve_multi_path, solve_single_path
 from .programs import LinearProgram, Row
 from .proven import proven_lower_bound, proven_upper_bound
+from .scores import OnPath
 from .selection import (
     Transport,
     greedy_skewed_draft,
@@ -54,7 +57,10 @@ __all__ = [
     "ExactOptimum",
     "Instance",
     "LinearProgram",
+    "MixedRule",
+    "NodeRule",
     "NotCertified",
+    "OnPath",
     "Optimum",
     "PrefixTree",
     "Row",
@@ -78,17 +84,21 @@ __all__ = [
     "exact_optimum",
     "greedy_skewed_draft",
     "hit_probability",
+    "in_floats",
     "instance_from_json",
     "instance_to_json",
     "is_antichain",
     "load_instance",
     "many_paths_floor",
     "many_paths_limit",
+    "mixed_selection",
+    "neutral",
     "proven_lower_bound",
     "proven_upper_bound",
     "random_instance",
     "random_top_k_instance",
     "ranked_skewed_draft",
+    "ratio_ranking",
     "residual_law",
     "save_instance",
     "selection_from_transport",

@@ -18,6 +18,7 @@ from .instances import Instance
 from .mixed_rule import MixedRule
 from .node_rules import NodeRule, in_floats
 from .rationals import Array, fast, fmpq_array, settled, to_fmpq
+from .rule_answers import ask, ask_twice
 from .scores import OnPath, classes, lifts, next_state
 from .selection import RATIO_TIE
 
@@ -34,7 +35,8 @@ class Selection:
 
     Attributes:
         rule: the node rule.
-        families: the probabilities of the R families of orderings, one of which is drawn beforehand.
+        families: the probabilities of the R families of orderings, one of which is drawn beforehand; Fractions, or
+            floats as the binary fractions that they are.
         depth_one_steps: at depth one the probabilities of the orderings are found by as many Frank-Wolfe
             steps instead (`depth_one_mixture`); 0 leaves it to the rule.
         least_stake: below the root the rule is used where w times the chance that several paths are in play is at
@@ -48,12 +50,25 @@ class Selection:
     least_stake: float = 0.0
 
     def __post_init__(self) -> None:
-        if not all(share > 0 for share in self.families) or sum(map(Fraction, self.families)) != 1:
+        try:
+            object.__setattr__(self, "families", tuple(self.families))
+            even = all(share > 0 for share in self.families) and sum(map(Fraction, self.families)) == 1
+        except (TypeError, ValueError):
+            even = False
+        if not even:
             raise ValueError(
-                f"families: got {self.families}; expected positive probabilities that sum to one"
+                f"families: got {self.families}; expected positive probabilities that sum to one exactly, such as "
+                "(0.5, 0.25, 0.25) or Fractions"
             )
-        if self.depth_one_steps < 0:
-            raise ValueError(f"depth_one_steps: got {self.depth_one_steps}; expected at least 0")
+        if not callable(self.rule) or getattr(self.rule, "__hash__", None) is None:
+            raise ValueError(
+                f"rule: got {self.rule!r}; expected a function from OnPath to the classes of the cells, hashable, "
+                "since exact audits remember its answers"
+            )
+        if not isinstance(self.depth_one_steps, int) or self.depth_one_steps < 0:
+            raise ValueError(
+                f"depth_one_steps: got {self.depth_one_steps}; expected a whole number, at least 0"
+            )
 
     def weights(self, data: OnPath) -> tuple[Any, Any]:
         """(R,) probabilities of the families and (1, R, C) their orderings, at the root with its one state."""
@@ -62,21 +77,12 @@ class Selection:
             return depth_one_mixture(data, self.depth_one_steps)
         one = data.state[0, :1, -1]
         exact = data.draft.dtype == object
-        shares = xp.concat([one * (to_fmpq(Fraction(share)) if exact else share) for share in self.families])
-        return shares, self.ranks(replace(data, state=_by_family(data.state, shares)))
-
-    def ranks(self, data: OnPath) -> Any:
-        """(g, R, C): what the rule says, checked for its shape and repeated for every family."""
-        found = self.rule(data)
-        xp = array_api_compat.array_namespace(data.draft)
-        nodes, families = data.state.shape[:2]
-        count = data.draft.shape[1]
-        if tuple(found.shape) not in {(nodes, families, count), (nodes, 1, count)}:
-            raise ValueError(
-                f"node rule: got shape {tuple(found.shape)}; expected ({nodes}, {families}, {count}) or "
-                f"({nodes}, 1, {count}): the class of each cell, for each family of orderings"
-            )
-        return xp.broadcast_to(found, (nodes, families, count))
+        shares = xp.concat(
+            [one * (to_fmpq(Fraction(share)) if exact else float(share)) for share in self.families]
+        )
+        # Exact audits remember answers, so that one that is drawn anew each time would not be seen there.
+        asked = ask_twice if exact else ask
+        return shares, asked(self.rule, replace(data, state=_by_family(data.state, shares)))
 
 
 MIXED = Selection(MixedRule(), GRADED, DEPTH_ONE_STEPS)
@@ -179,7 +185,7 @@ def _choose(
             weights = exact_mixture(by_cell, ranks)
         state = _by_family(data.state, weights)
     else:
-        ranks, state = selection.ranks(by_cell), data.state
+        ranks, state = ask(selection.rule, by_cell), data.state
     if at_stake is not None:
         ranks = ranks * at_stake[:, None, None]
     below, mass = classes(by_cell.draft, ranks)
@@ -263,6 +269,8 @@ def skewed_draft(instance: Instance, paths: int, selection: Selection | None = N
         array (n,): D(z), the budgets; their sum without the root is the expected number of accepted tokens.
     """
     check_paths(paths)
+    if selection is not None and not isinstance(selection, Selection):
+        raise ValueError(f"selection: got {selection!r}; expected a Selection, such as Selection(rule)")
     tree = instance.tree
     selection = selection or mixed_selection(tree.vocab)
     target = fast(instance.target)

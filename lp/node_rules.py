@@ -2,7 +2,9 @@
 
 A rule is any function of the numbers on the path to a node (`OnPath`). It returns integers (g, R, C), for each
 family of orderings the class of each cell, 0 the highest, or (g, 1, C) for the same ordering in all families.
-Whatever it returns, verification stays lossless; how much is accepted is all that depends on it.
+Verification stays lossless as long as it says the same whenever it is asked about the same node: no randomness, no
+memory, and nothing about the other nodes of the batch. How much is accepted is all else that depends on it. In exact
+audits the numbers are rationals of python-flint, which do not mix with floats; `in_floats` makes them floats.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ Array = Any
 class OnPath:
     """What a node rule is given for g nodes: numbers that the path to the node determines, nothing else.
 
-    A cell is a token; in a large vocabulary the last cell is all tokens of little mass together.
+    A cell is a token; in a large vocabulary the last cells are tokens of about the same p/q together (`cells`).
 
     Attributes:
         target, draft: (g, C), the next-token laws by cells.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nodebudget.lp import (
     Instance,
+    Selection,
     block_budgets,
     greedy_skewed_draft,
     hit_probability,
@@ -40,9 +41,9 @@ def greedy_multipath(instance: Instance, paths: int) -> Array:
     return block_budgets(instance, skewed(instance, paths))
 
 
-def mixed_multipath(instance: Instance, paths: int) -> Array:
+def mixed_multipath(instance: Instance, paths: int, selection: Selection | None = None) -> Array:
     """Mixed selection: block verification under its skewed draft (statements 5.2, 12.1, 12.3)."""
-    return skewed_draft(instance, paths)[1]
+    return skewed_draft(instance, paths, selection)[1]
 
 
 def naive_sampling(instance: Instance, paths: int) -> Array:

@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -136,9 +136,10 @@ def get_verifier(name: str) -> Verifier:
 def mixed_verifier(selection: Selection, name: str = "mixed") -> Verifier:
     """Mixed multi-path block verification with another selection: a node rule and its families of orderings.
 
-    A node rule is any function of on-path numbers; lossless whatever it says (statement 12.1).
+    A node rule is any function of on-path numbers (`nodebudget.lp.OnPath`); lossless whatever it says, as long as it
+    says the same whenever it is asked about the same numbers (statement 12.1).
 
-    >>> from nodebudget.lp.node_rules import ratio_ranking
+    >>> from nodebudget.lp import ratio_ranking
     >>> mixed_verifier(Selection(ratio_ranking), "gbv by scores").name
     'gbv by scores'
     """
@@ -149,11 +150,12 @@ def mixed_verifier(selection: Selection, name: str = "mixed") -> Verifier:
         VERIFIERS["mixed"].reference,
         ordered=False,
         scores=partial(mixed_multipath.scores, selection=selection),
+        budgets=partial(budgets.mixed_multipath, selection=selection),
     )
 
 
 def load_verifier(spec: str) -> Verifier:
-    """A user's verifier: a function from `DraftTree` to `AcceptanceLaw`, named as "module:function".
+    """A user's verifier: a function from `DraftTree` to `AcceptanceLaw`, or a `Verifier`, named as "module:name".
 
     For "my_verifiers:nothing", a file my_verifiers.py in the current directory:
 
@@ -168,11 +170,15 @@ def load_verifier(spec: str) -> Verifier:
     The module is looked for on the Python path and in the current directory. The function should run on
     whatever arrays the tree has; `tree.target` and `tree.draft` of an exact tree hold Fractions.
 
-    Raises ValueError where the name has another form, the module cannot be imported, or it has no such
-    function.
+    Raises ValueError where the name has another form, the module cannot be imported, or it has nothing of the
+    kind.
     """
-    function = load_function("verifier", spec)
-    return Verifier(spec, function, multipath=True, reference=f"user-defined: {spec}")
+    found = _load("verifier", spec)
+    if isinstance(found, Verifier):
+        return replace(found, name=spec)
+    return Verifier(
+        spec, _as_function("verifier", spec, found), multipath=True, reference=f"user-defined: {spec}"
+    )
 
 
 def load_function(what: str, spec: str) -> Callable[..., Any]:
@@ -181,8 +187,13 @@ def load_function(what: str, spec: str) -> Callable[..., Any]:
     Raises ValueError, beginning with `what`, where the name has another form, the module cannot be imported, or
     it has no such function.
     """
-    module_name, _, function_name = spec.partition(":")
-    if not all(part.isidentifier() for part in (*module_name.split("."), function_name)):
+    return _as_function(what, spec, _load(what, spec))
+
+
+def _load(what: str, spec: str) -> Any:
+    """What a module has under a name, None where it has nothing."""
+    module_name, _, name = spec.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), name)):
         raise ValueError(f"{what}: got {spec!r}; expected module:function, such as my_{what}s:mine")
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
@@ -194,8 +205,13 @@ def load_function(what: str, spec: str) -> Callable[..., Any]:
             f"{what} {spec!r}: the module {module_name!r} cannot be imported ({error}); "
             "expected one in the current directory or on the Python path"
         ) from error
-    function: Callable[..., Any] | None = getattr(module, function_name, None)
-    if not callable(function):
-        state = "has no" if function is None else "has a value, not a function, called"
-        raise ValueError(f"{what} {spec!r}: the module {module_name!r} {state} {function_name!r}")
+    return getattr(module, name, None)
+
+
+def _as_function(what: str, spec: str, found: Any) -> Callable[..., Any]:
+    if not callable(found):
+        state = "has no" if found is None else "has a value, not a function, called"
+        module_name, _, name = spec.partition(":")
+        raise ValueError(f"{what} {spec!r}: the module {module_name!r} {state} {name!r}")
+    function: Callable[..., Any] = found
     return function

@@ -16,16 +16,22 @@ import plain_references as plain
 import pytest
 import torch
 from drafted_tuples import Paths, distance_from_target, output_law, output_law_by_pick
+from nodebudget.lp import Selection, ratio_ranking
 from nodebudget.lp.families import random_instance
 from nodebudget.lp.instances import Instance
-from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, greedy_multipath
+from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, greedy_multipath, mixed_verifier
 from nodebudget.verifiers.arrays import Array
 from nodebudget.verifiers.extended import Extended
+from nodebudget.verifiers.registry import LawFunction
 from nodebudget.verifiers.single_path import block_along_path
 
 Context = tuple[int, ...]
 Rows = Callable[[Context], list[Fraction]]
 GREEDY = VERIFIERS["gbv"].law
+BY_SCORES = mixed_verifier(Selection(ratio_ranking)).law
+"""Greedy multi-path block verification in the way of `mixed`: score states, classes, a contest of scores (12.2)."""
+
+EACH_GREEDY = pytest.mark.parametrize("greedy", [GREEDY, BY_SCORES], ids=["gbv", "by scores"])
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 PRECISIONS = pytest.mark.parametrize("precision", TOLERANCE)
 TINY = Fraction(1, 10**30)
@@ -103,8 +109,9 @@ GRID = [(2, 1, 64), (2, 6, 16), (2, 64, 8), (2, 64, 64), (3, 3, 3), (3, 16, 64),
 """V, K, L."""
 
 
+@EACH_GREEDY
 @pytest.mark.parametrize("kind", ["plain", "same", "tiny"])
-def test_greedy_multipath_agrees_with_many_digits(kind: str) -> None:
+def test_greedy_multipath_agrees_with_many_digits(kind: str, greedy: LawFunction) -> None:
     for vocab, count, depth in GRID:
         rng = np.random.default_rng([vocab, count, depth])
         target, draft = random_laws(rng, vocab, kind)
@@ -113,11 +120,12 @@ def test_greedy_multipath_agrees_with_many_digits(kind: str) -> None:
             wanted = plain.greedy_multipath(paths, target, draft, plain.decimal)
         for precision, tolerance in TOLERANCE.items():
             for tensors in (False, True):
-                law = GREEDY(float_tree(paths, target, draft, precision, tensors=tensors))
+                law = greedy(float_tree(paths, target, draft, precision, tensors=tensors))
                 assert distance(law, wanted) < tolerance, (vocab, count, depth, precision)
 
 
-def test_greedy_multipath_below_tiny_draft_probabilities() -> None:
+@EACH_GREEDY
+def test_greedy_multipath_below_tiny_draft_probabilities(greedy: LawFunction) -> None:
     for vocab, count, depth in [(2, 64, 6), (3, 6, 20), (3, 64, 3), (4, 2, 30)]:
         rng = np.random.default_rng([vocab, count, depth])
         target, draft = random_laws(rng, vocab, "tiny")
@@ -126,7 +134,7 @@ def test_greedy_multipath_below_tiny_draft_probabilities() -> None:
         with localcontext(prec=2500):
             wanted = plain.greedy_multipath(paths, target, draft, plain.decimal)
         for precision, tolerance in TOLERANCE.items():
-            law = GREEDY(float_tree(paths, target, draft, precision))
+            law = greedy(float_tree(paths, target, draft, precision))
             assert distance(law, wanted) < tolerance, (vocab, count, depth, precision)
 
 
@@ -186,7 +194,7 @@ def underflowing_laws(length: int) -> tuple[Paths, Rows, Rows]:
 
 
 @PRECISIONS
-@pytest.mark.parametrize("name", ["bv", "traversal", "gbv"])
+@pytest.mark.parametrize("name", ["bv", "traversal", "gbv", "mixed"])
 @pytest.mark.parametrize("length", [6, 50])
 def test_weights_recover_from_underflow(name: str, precision: str, length: int) -> None:
     paths, target, draft = underflowing_laws(length)

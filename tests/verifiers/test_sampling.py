@@ -152,7 +152,7 @@ def test_law_from_a_table(kind: str) -> None:
 
 
 def test_a_table_of_the_wrong_kind() -> None:
-    exact, floats, _ = trees().values()
+    exact, floats, *_ = trees().values()
     with pytest.raises(ValueError, match="joint: got a table of float64"):
         AcceptanceLaw.from_joint(exact, floats.target)
     with pytest.raises(ValueError, match="joint: got a table of object"):
@@ -170,29 +170,32 @@ def test_fractions_from_a_users_law_can_be_sampled() -> None:
 # No silent fallback: what is not a law is not sampled from.
 
 
-def broken(kind: str) -> DraftTree:
-    target, draft = torch.full((1, 3, 2), 0.5), torch.full((1, 2, 2), 0.5)
+def broken(kind: str, vocab: int) -> DraftTree:
+    target, draft = (torch.full((1, count, vocab), 1 / vocab) for count in (3, 2))
     if kind == "nan":
         target[0, 1, 0] = torch.nan
     elif kind == "total":
-        target[0, 1] = torch.tensor([0.7, 0.7])
+        target[0, 1] *= 1.4
     elif kind == "negative":
-        draft[0, 0] = torch.tensor([1.5, -0.5])
+        draft[0, 0, 0] += 1
+        draft[0, 0, 1] -= 1
     elif kind == "zero row":
         draft[0, 0] = 0
     elif kind == "undrafted":
-        draft[0, 1] = torch.tensor([0.0, 1.0])
+        draft[0, 1, 1] += draft[0, 1, 0]
+        draft[0, 1, 0] = 0
     return DraftTree.from_paths([[0, 0]], target, draft)
 
 
 @EACH
 @pytest.mark.parametrize("kind", ["nan", "total", "negative", "zero row", "undrafted"])
+@pytest.mark.parametrize("vocab", [2, 80])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_rows_that_are_no_laws_are_not_sampled_from(name: str, kind: str) -> None:
-    law = VERIFIERS[name].law(broken(kind))
+def test_rows_that_are_no_laws_are_not_sampled_from(name: str, kind: str, vocab: int) -> None:
+    law = VERIFIERS[name].law(broken(kind, vocab))
     with pytest.raises(ValueError, match="the tree's rows are not laws"):
         sample(law, np.random.default_rng(0))
-    sample(VERIFIERS[name].law(broken("nothing")), np.random.default_rng(0))
+    sample(VERIFIERS[name].law(broken("nothing", vocab)), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch"])
