@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -420,7 +421,11 @@ def optimality(
     device: Device = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the rows there as Parquet.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Write the rows there as Parquet; what an interrupted run has done is kept beside it.",
+            show_default=False,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -429,6 +434,8 @@ def optimality(
     After each context all tokens with mass under both models are expanded to a prefix tree, on which OPT_K is
     solved and verifiers are evaluated. Choose --top-k or --top-p: without them every token has mass. For example:
     nodebudget optimality --pair smollm2/without-10-13 --prompts human-eval --paths 1,2,4 --length 3 --top-k 8
+
+    With --out, Ctrl-C or a kill loses the context in flight; the same command goes on, and reads a finished file.
     """
     from .bound import check_writable
     from .optimality import OptimalityConfig, run_optimality
@@ -457,10 +464,8 @@ def optimality(
     )
     if out is not None:
         check_writable(out, "--out")
-    with contextlib.redirect_stdout(sys.stderr):  # what a user's verifier prints is not part of the answer
-        result = run_optimality(config)
-    if out is not None:
-        result.save(out)
+    with _interruptible(kept=out is not None):
+        result = run_optimality(config, out)
     if as_json:
         _print_json(optimality_report(result))
     else:
@@ -527,16 +532,8 @@ def sweep(
 
     file = Path(f"{config.stem}.parquet") if out is None else out
     settings = load_config(config)
-    try:
-        with contextlib.redirect_stdout(
-            sys.stderr
-        ):  # what a user's verifier prints is not part of the answer
-            done = run_sweep(
-                settings, file, workers=parse_workers(workers), where=backend, scheduler=scheduler
-            )
-    except KeyboardInterrupt:
-        sys.stderr.write("nodebudget: interrupted; the same command goes on from here\n")
-        raise typer.Exit(130) from None
+    with _interruptible(kept=True):
+        done = run_sweep(settings, file, workers=parse_workers(workers), where=backend, scheduler=scheduler)
     if as_json:
         _print_json(sweep_report(done))
     else:
@@ -578,6 +575,17 @@ def figures(
             typer.echo(file)
     if as_json:
         _print_json({"files": files})
+
+
+@contextlib.contextmanager
+def _interruptible(*, kept: bool) -> Iterator[None]:
+    """Long work: what a user's verifier prints is no part of the answer, and Ctrl-C is answered with one line."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except KeyboardInterrupt:
+        sys.stderr.write(f"nodebudget: interrupted{'; the same command goes on from here' if kept else ''}\n")
+        raise typer.Exit(130) from None
 
 
 def _print_json(document: dict[str, Any]) -> None:

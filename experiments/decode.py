@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -195,13 +194,10 @@ def save_decode(result: DecodeResult, folder: Path) -> None:
     """Write `prompts.parquet` and `blocks.parquet` into a folder, with configuration and versions in both."""
     import pyarrow as pa
 
-    from .results import provenance, write_table
+    from .results import pair_provenance, write_table
 
-    code = provenance()
-    versions = code["versions"] | {name: metadata.version(name) for name in ("torch", "transformers")}
     document = {
-        **code,
-        "versions": versions,
+        **pair_provenance(),
         "config": asdict(result.config),
         "pair": result.pair,
         "notes": list(result.notes),

@@ -1,9 +1,10 @@
 """Decoding at several K, L and temperatures: a TOML file to one Parquet table, a row for each run.
 
-    python -m nodebudget.experiments.decode_study paper_figures/results/decoding.toml
+    python -m nodebudget.experiments.decode_study paper_figures/results/pairs/decoding.toml
 
 Keys of the file: pair (or target and draft), prompts, count, max_new_tokens, verifiers, paths, lengths, temperatures,
 and where wanted top_k, top_p, seed, dtype, device. The table stands beside it, with its configuration in the metadata.
+An interrupted study goes on with the same command and loses the run in flight at most; a finished one is left as it is.
 Times are those of the machine and of whatever else it does.
 """
 
@@ -14,15 +15,17 @@ import itertools
 import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from nodebudget.verifiers import get_verifier
 
 from .decode import DecodeConfig, run_decode
-from .results import provenance, write_table
+from .parts import Parts, finished
+from .results import pair_provenance
 
+KIND = "decode study"
 LISTS = {"paths": "paths", "lengths": "length", "temperatures": "temperature"}
 NEEDED = ("prompts", "verifiers", *LISTS)
 
@@ -46,28 +49,47 @@ def load_study(file: Path) -> dict[str, Any]:
 
 
 def configs(study: dict[str, Any]) -> Iterator[DecodeConfig]:
-    """One run for each temperature, L and K."""
+    """One run for each temperature, L and K; a verifier that looks at one path only is in those of the least K."""
     rest = {key: value for key, value in study.items() if key not in LISTS and key != "verifiers"}
+    multipath = [name for name in study["verifiers"] if get_verifier(name).multipath]
     for temperature, length, paths in itertools.product(*(study[key] for key in reversed(LISTS))):
-        yield DecodeConfig(
-            verifiers=tuple(study["verifiers"]), paths=paths, length=length, temperature=temperature, **rest
-        )
+        verifiers = study["verifiers"] if paths == min(study["paths"]) else multipath
+        if verifiers:
+            yield DecodeConfig(
+                verifiers=tuple(verifiers), paths=paths, length=length, temperature=temperature, **rest
+            )
 
 
-def run_study(study: dict[str, Any]) -> pa.Table:
-    """A row for each run and verifier: `Summary`, with K and L as asked for and seconds by phase in columns."""
+def run_study(study: dict[str, Any], file: Path) -> pa.Table:
+    """Do what is left of a study, and write its table to `file`.
+
+    The table has a row for each run and verifier: `Summary`, with K and L as asked for and seconds by phase in
+    columns. Raises ValueError as `run_decode` and `Parts` do.
+    """
     runs = list(configs(study))  # everything is checked before the first is run
+    if (table := finished(file, KIND, study)) is not None:
+        return table
+    parts = Parts(file, {"kind": KIND, "config": study, **pair_provenance()})
+    for number, config in enumerate(runs):
+        if number not in parts:
+            parts.keep(number, pa.Table.from_pylist(run_rows(config)))
+    table = parts.read(len(runs))
+    parts.finish(table)
+    return table
+
+
+def run_rows(config: DecodeConfig) -> list[dict[str, Any]]:
+    """The rows of one run."""
     rows = []
-    for config in runs:
-        for summary in run_decode(config).summaries():
-            row = asdict(summary)
-            seconds = row.pop("seconds")
-            for name in ("interval", "expected_interval"):
-                row[f"{name}_low"], row[f"{name}_high"] = row.pop(name) or (None, None)
-            row |= {f"{phase}_seconds": value for phase, value in seconds.items()}
-            row |= {"temperature": config.temperature, "drafted_paths": row.pop("paths")}
-            rows.append(row | {"paths": config.paths, "length": config.length})
-    return pa.Table.from_pylist(rows)
+    for summary in run_decode(config).summaries():
+        row = asdict(summary)
+        seconds = row.pop("seconds")
+        for name in ("interval", "expected_interval"):
+            row[f"{name}_low"], row[f"{name}_high"] = row.pop(name) or (None, None)
+        row |= {f"{phase}_seconds": value for phase, value in seconds.items()}
+        row |= {"temperature": config.temperature, "drafted_paths": row.pop("paths")}
+        rows.append(row | {"paths": config.paths, "length": config.length})
+    return rows
 
 
 def main() -> None:
@@ -78,15 +100,12 @@ def main() -> None:
     parser.add_argument("config", type=Path, metavar="CONFIG")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the table [default: beside CONFIG]")
     options = parser.parse_args()
-    code = provenance()
+    file = options.out or options.config.with_suffix(".parquet")
     try:
-        study = load_study(options.config)
-        table = run_study(study)
+        table = run_study(load_study(options.config), file)
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    versions = code["versions"] | {name: metadata.version(name) for name in ("torch", "transformers")}
-    document = {"kind": "decode study", "config": study, **code, "versions": versions}
-    write_table(options.out or options.config.with_suffix(".parquet"), table, document)
+    print(f"{file}: {table.num_rows} rows")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ METADATA = b"nodebudget"
 """The key of the schema metadata under which the JSON document stands."""
 
 PACKAGES = ("nodebudget", "numpy", "scipy", "highspy", "python-flint", "pyarrow")
-"""What the numbers depend on; their versions are stored with them."""
+PAIR_PACKAGES = ("torch", "transformers")
+"""What the numbers depend on; their versions are stored with them. The second only where models are run."""
 
 
 @functools.cache
@@ -29,14 +30,20 @@ def provenance() -> dict[str, Any]:
     """The code that computes: the git commit, a digest of the sources, the versions of packages.
 
     `commit` is None outside a git checkout. `source` tells two states of the code apart where the commit does
-    not: it is a digest of the files of `lp`, `verifiers` and `experiments/sweep`. There is no time and no host
-    in it, so the same code writes the same bytes.
+    not: it is a digest of the files of `lp`, `verifiers`, `experiments/sweep` and `experiments/optimality`. There
+    is no time and no host in it, so the same code writes the same bytes.
     """
     return {
         "commit": _commit(),
         "source": _source_digest(),
         "versions": {name: metadata.version(name) for name in PACKAGES},
     }
+
+
+def pair_provenance() -> dict[str, Any]:
+    """`provenance` of numbers that come from model pairs: with the versions of torch and transformers."""
+    code = provenance()
+    return code | {"versions": code["versions"] | {name: metadata.version(name) for name in PAIR_PACKAGES}}
 
 
 def write_table(path: Path, table: pa.Table, document: dict[str, Any]) -> None:
@@ -68,14 +75,15 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def _folders() -> Sequence[Path]:
     here = Path(__file__).parent
-    return [Path(nodebudget.lp.__file__).parent, Path(nodebudget.verifiers.__file__).parent, here / "sweep"]
+    packages = [Path(nodebudget.lp.__file__).parent, Path(nodebudget.verifiers.__file__).parent]
+    return [*packages, here / "sweep", here / "optimality"]
 
 
 def _source_digest() -> str:
     digest = hashlib.sha256()
     for folder in _folders():
-        for file in sorted(folder.glob("*.py")):
-            digest.update(f"{folder.name}/{file.name}\n".encode() + file.read_bytes())
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(f"{folder.name}/{file.relative_to(folder)}\n".encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -8,7 +8,6 @@ SmolLM2 with a draft of 26 of its 30 layers, in the body of the first HumanEval 
 from __future__ import annotations
 
 import argparse
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from nodebudget.lp import Instance, skewed_draft, stable_greedy_skewed_draft
 
 from .decode import require_extra
 from .optimality.local_tokens import with_local_tokens
-from .results import provenance, write_table
+from .results import pair_provenance, write_table
 
 PAIR, PROMPTS, LENGTH, TOP_K, NODES = "smollm2/without-10-13", "human-eval", 3, 8, 2000
 TAIL = "    # "
@@ -65,13 +64,10 @@ def main() -> None:
     )
     parser.add_argument("file", type=Path, metavar="FILE")
     options = parser.parse_args()
-    code = provenance()
+    code = pair_provenance()
     table, text = compute()
     config = {"pair": PAIR, "prompts": PROMPTS, "length": LENGTH, "top_k": TOP_K, "context": text}
-    versions = code["versions"] | {name: metadata.version(name) for name in ("torch", "transformers")}
-    write_table(
-        options.file, table, {"kind": "skewed context", "config": config, **code, "versions": versions}
-    )
+    write_table(options.file, table, {"kind": "skewed context", "config": config, **code})
 
 
 if __name__ == "__main__":

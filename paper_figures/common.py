@@ -24,18 +24,27 @@ class Look:
     color: str
     marker: str
     line: str = "-"
+    size: float = 3.8
+
+    def marks(self) -> dict[str, Any]:
+        """Keywords of `Axes.plot` for marks without a line."""
+        return {
+            "color": self.color, "marker": self.marker, "markersize": self.size,
+            "linestyle": "", "label": self.label,
+        }  # fmt: skip
 
 
 LOOKS = {
     "optimum": Look(r"OPT$_K$ (bound)", "#000000", "", "--"),
-    "mixed": Look("mixed", "#D55E00", "*"),
+    "autoregressive": Look("target alone", "#000000", "", ":"),
+    "mixed": Look("mixed", "#D55E00", "*", size=6.5),
     "gbv": Look("GBV", "#0072B2", "o"),
     "spectr": Look("SpecTr", "#E69F00", "s"),
     "traversal": Look("traversal", "#009E73", "^"),
     "specinfer": Look("SpecInfer", "#CC79A7", "v"),
     "bv": Look("BV, one path", "#56B4E9", "D"),
-    "token": Look("token, one path", "#7F7F7F", "x"),
-    "nss": Look("NSS", "#B3A000", "+"),
+    "token": Look("token, one path", "#7F7F7F", "x", size=4.5),
+    "nss": Look("NSS", "#8C7B00", "+", size=5.5),
 }
 
 
@@ -51,6 +60,12 @@ def rows_of(results: Path, study: str, command: str | None = None) -> Rows:
         made_by = command or f"nodebudget sweep {results / study}.toml --out {file}"
         raise ValueError(f"{str(file)!r} is missing; make it with: {made_by}")
     return list(read_table(file).to_pylist())
+
+
+def pair_rows(results: Path, study: str) -> Rows:
+    """The rows of a stored study of a real pair; ValueError as in `rows_of`."""
+    folder = results / "pairs"
+    return rows_of(folder, study, f"python -m nodebudget.experiments.decode_study {folder / study}.toml")
 
 
 def verifiers_of(rows: Rows) -> list[str]:
@@ -83,4 +98,4 @@ def share(rows: Rows) -> float:
 def curve(axis: Any, name: str, x: Iterable[float], y: Iterable[float], **more: Any) -> None:
     """One verifier's curve."""
     shown = look(name)
-    axis.plot(x, y, color=shown.color, marker=shown.marker, linestyle=shown.line, label=shown.label, **more)
+    axis.plot(x, y, **shown.marks() | {"linestyle": shown.line}, **more)

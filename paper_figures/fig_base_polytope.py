@@ -38,12 +38,11 @@ def draw(results: Path) -> Any:
         *np.vstack([polygon, polygon[:1]]).T, color="#0072B2", marker="o", markersize=2.5, linewidth=0.9
     )
     for ranking in around:
-        away = vertices[ranking] - centre
-        x, height = vertices[ranking] + 0.095 * away / np.linalg.norm(away)
-        axis.text(
-            x, height, ">".join(map(str, ranking)), ha="center", va="center", color="#00507F", fontsize=6.5,
-            bbox={"boxstyle": "round,pad=0.1", "color": "white"},
-        )  # fmt: skip
+        x, height = vertices[ranking]
+        inside = x < centre[0]  # of a vertex on the left, where the triangle's side is near
+        x, height = x + 0.09, height + (-0.03 if inside and height > centre[1] else 0.03)
+        label = ">".join(map(str, ranking))
+        axis.text(x, height, label, ha="center", va="center", color="#00507F", fontsize=6.5)
     wanted, drafted = float_array(target)[1:], float_array(draft)[1:]
     greedy = float_array(greedy_skewed_draft(instance, PATHS))[1:]
     best = float(depth_one_optimum(instance, PATHS))

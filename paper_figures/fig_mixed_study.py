@@ -9,9 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from nodebudget.experiments.mixed_study import PATHS, SHAPE, SIMILARITIES, load
 
-from .common import COLUMN, look
+from .common import COLUMN, curve, look
 
-LOWEST = -0.5
+LOWEST = -50
+"""Percent: where the panels end."""
 
 
 def draw(results: Path) -> Any:
@@ -25,23 +26,21 @@ def draw(results: Path) -> Any:
     figure, panels = plt.subplots(1, len(PATHS), figsize=(COLUMN, 2.2), sharey=True)
     for panel, paths in zip(panels, PATHS, strict=True):
         for name in ("mixed", "gbv"):
-            drawn = look(name)
             shares = [
-                np.mean([r.closed(name) for r in rows if r.similarity == s and r.paths == paths])
+                100 * np.mean([r.closed(name) for r in rows if r.similarity == s and r.paths == paths])
                 for s in SIMILARITIES
             ]
-            panel.plot(
-                SIMILARITIES,
-                shares,
-                marker=drawn.marker,
-                color=drawn.color,
-                linestyle=drawn.line,
-                label=drawn.label,
-            )
+            curve(panel, name, SIMILARITIES, shares)
+            if shares[-1] < LOWEST:
+                panel.annotate(
+                    f"{shares[-1]:.0f}%\nat {SIMILARITIES[-1]}", (SIMILARITIES[-1], LOWEST + 4), color=look(name).color,
+                    xytext=(-15, 0), textcoords="offset points", ha="right", fontsize=6.5,
+                )  # fmt: skip
         panel.axhline(0, color="0.4", linewidth=0.8)
         panel.set_title(f"K = {paths}")
-        panel.set_xlabel("similarity")
-        panel.set_ylim(LOWEST, 1.05)
-    panels[0].set_ylabel("share of OPT$_K$ $-$ BV closed")
-    panels[0].legend(loc="lower left")
+        panel.set_xlabel("similarity of the models")
+        panel.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
+        panel.set_ylim(LOWEST, 105)
+    panels[0].set_ylabel("% of OPT$_K$ $-$ BV closed")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure

@@ -26,11 +26,14 @@ def draw(results: Path) -> Any:
         of = VERIFIERS[name].budgets
         assert of is not None
         budgets[label] = of(instance, PATHS)
-    figure, axes = plt.subplots(len(budgets), 1, figsize=(COLUMN, 4.6))
+    figure, axes = plt.subplots(len(budgets), 1, figsize=(COLUMN, 4.8))
     for axis, (label, values) in zip(axes, budgets.items(), strict=True):
         total = Fraction(accepted_tokens(values))
         axis.set_title(f"{label}: {total} = {float(total):.3f} accepted tokens", loc="left")
         _tree(axis, instance, values)
+    figure.supxlabel(
+        "in a node z: D(z), how often it is a prefix of what is kept; on an edge: the token", fontsize=6
+    )
     return figure
 
 

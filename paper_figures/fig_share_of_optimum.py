@@ -26,16 +26,12 @@ def draw(results: Path) -> Any:
     groups = [where(rows, family=family, similarity=similarity) for family, similarity, _ in GROUPS]
     figure, axis = plt.subplots(figsize=(COLUMN, 2.9))
     for place, name in enumerate(names):
-        shown = look(name)
         shift = 0.62 * (place / max(1, len(names) - 1) - 0.5)
         shares = [100 * share(where(group, verifier=name)) for group in groups]
         axis.plot(
             shares,
             [line + shift for line in range(len(groups))],
-            linestyle="",
-            marker=shown.marker,
-            color=shown.color,
-            label=shown.label,
+            **look(name).marks(),
         )
     axis.axvline(100, color="black", linewidth=0.8, linestyle="--", zorder=1)
     for line in range(len(groups) - 1):

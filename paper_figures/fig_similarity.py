@@ -28,7 +28,8 @@ def draw(results: Path) -> Any:
         below = [100 * float((gap < -1e-12).mean()) for gap in gaps]
         bottom.plot(similarities, below, color=color, marker=marker, linestyle=line)
     top.axhline(0, color="black", linewidth=0.8)
-    top.annotate("GBV accepts more", (0.02, 0.98), xycoords=("axes fraction", "data"), va="top")
+    top.set_ylim(top=1.25)
+    top.annotate("GBV accepts more", (0.02, 1.18), xycoords=("axes fraction", "data"), va="top")
     top.annotate("BV accepts more", (0.02, -0.13), xycoords=("axes fraction", "data"), va="top")
     top.set_ylabel("accepted tokens,\nGBV minus BV")
     top.legend(loc="lower left", title="mean, and 10% to 90%\nof the instances", alignment="left")

@@ -29,16 +29,15 @@ def draw(results: Path) -> Any:
             axis.plot(
                 [x + shift for x in place],
                 [row[name] for row in here],
-                linestyle="",
-                marker=shown.marker,
-                color=shown.color,
-                label=f"selected by {shown.label}",
+                **shown.marks() | {"label": f"selected by {shown.label}"},
             )
         axis.set_title(f"K = {paths}", loc="left")
         axis.set_ylabel("probability")
         axis.grid(axis="x", visible=False)
     shown_text = [repr(row["text"]) for row in where(rows, paths=PATHS[0])]
     axes[-1].set_xticks(range(len(shown_text)), shown_text, rotation=35, ha="right", rotation_mode="anchor")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2)
+    axes[-1].set_xlabel("first token of a path, the target's likeliest first")
+    handles = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
+    order = ["target", *(label for label in handles if label != "target")]
+    figure.legend([handles[label] for label in order], order, loc="outside upper center", ncols=2)
     return figure

@@ -8,16 +8,15 @@ from typing import Any
 import matplotlib.pyplot as plt
 from nodebudget.experiments.cost_model import check, phase_milliseconds
 
-from .common import COLUMN, look, rows_of, values_of, where
+from .common import COLUMN, look, pair_rows, values_of, where
 
-COMMAND = "python -m nodebudget.experiments.decode_study"
 COLORS = {"draft": "#56B4E9", "target": "#0072B2", "verify": "#E69F00", "cache": "#999999"}
 HATCHES = {"draft": "", "target": "////", "verify": "....", "cache": ""}
 
 
 def draw(results: Path) -> Any:
     """Above, milliseconds of a block by phase; below, measured speed and the model's line."""
-    rows = rows_of(results / "pairs", "decoding", COMMAND)
+    rows = pair_rows(results, "decoding")
     names = [name for name in ("gbv", "traversal", "mixed") if where(rows, verifier=name)]
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(COLUMN, 4.0), height_ratios=(1, 1))
     ticks: list[float] = []

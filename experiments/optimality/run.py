@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import tempfile
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from nodebudget.lp import Instance
 from nodebudget.verifiers import get_verifier
 from tqdm import tqdm
 
-from ..results import provenance, write_table
+from ..parts import Parts, finished
+from ..results import pair_provenance, read_document
 from ..sweep.rows import optimum_columns
 from .config import OptimalityConfig
 from .local_tokens import with_local_tokens
 from .values import evaluate_sparse
+
+if TYPE_CHECKING:
+    from nodebudget.verifiers.decoding import ModelPair, Prompt
+
+KIND = "optimality"
 
 SCHEMA = pa.schema(
     [
@@ -56,90 +63,105 @@ class OptimalityResult:
         config: what was asked.
         pair: the pair's name, and `notes` about it.
         table: see `SCHEMA`.
+        kept: contexts found from earlier calls.
     """
 
     config: OptimalityConfig
     pair: str
     notes: tuple[str, ...]
     table: pa.Table
-
-    def save(self, file: Path) -> None:
-        """Write the table, with configuration, code and versions."""
-        code = provenance()
-        versions = code["versions"] | {name: metadata.version(name) for name in ("torch", "transformers")}
-        document = {"kind": "optimality", "config": asdict(self.config), "pair": self.pair}
-        write_table(file, self.table, {**document, "notes": list(self.notes), **code, "versions": versions})
+    kept: int = 0
 
 
-def run_optimality(config: OptimalityConfig) -> OptimalityResult:
-    """Load the pair and go through the contexts; ValueError for anything unusable.
+def run_optimality(config: OptimalityConfig, file: Path | None = None) -> OptimalityResult:
+    """Load the pair and go through the contexts; what does not need the models is looked at before.
 
-    What does not need the models is looked at before they are loaded.
+    With a file, every context is kept in the folder FILE.parts as soon as it is done, and the table is written at
+    the end, with configuration, code and versions. An interrupted run goes on from there, and a finished one is
+    read from its file.
+
+    Raises ValueError for anything unusable, and where the file, or the parts, belong to another configuration or
+    were computed by other code.
     """
-    provenance()  # of the code that is loaded now, whatever is edited while it runs
     for name in config.verifiers:
         get_verifier(name)
+    if file is not None and (table := finished(file, KIND, asdict(config))) is not None:
+        document = read_document(file)
+        kept = len(set(table["context"].to_pylist()))
+        return OptimalityResult(config, document["pair"], tuple(document["notes"]), table, kept)
     from ..decode import require_extra
 
     require_extra("optimality")
-    from nodebudget.verifiers.decoding import SamplingLaw, load_pair, load_prompts
-    from nodebudget.verifiers.decoding.context_tree import TreeExpander
+    from nodebudget.verifiers.decoding import load_pair, load_prompts
 
-    sampling = SamplingLaw(config.temperature, config.top_k, config.top_p)
+    document = {"kind": KIND, "config": asdict(config), **pair_provenance()}
     prompts = load_prompts(config.prompts, count=config.contexts)
     pair = load_pair(
         config.pair, target=config.target, draft=config.draft, dtype=config.dtype, device=config.device
     )
     if pair.tokenizer is None:
         raise ValueError(f"{pair.name}: there is no tokenizer with these models, to read prompts with")
-    expander = TreeExpander(pair, sampling)
-    rows: list[dict[str, Any]] = []
-    progress = tqdm(
-        _contexts(config, pair, sampling, prompts), total=len(prompts), desc="contexts", unit="context"
-    )
-    for number, (prompt, ids, continued) in enumerate(progress):
+    contexts = Contexts(config, pair)
+    with contextlib.ExitStack() as stack:
+        if file is None:  # nothing to go on from
+            file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "rows.parquet"
+        parts = Parts(file, document)
+        left = [number for number in range(len(prompts)) if number not in parts]
+        kept = len(prompts) - len(left)
+        for number in tqdm(left, total=len(prompts), initial=kept, desc="contexts", unit="context"):
+            rows = contexts.rows(number, prompts[number])
+            parts.keep(number, pa.Table.from_pylist(rows, schema=SCHEMA))
+        table = parts.read(len(prompts))
+        if not any(table["depth"].to_pylist()):
+            parts.remove()
+            raise ValueError(
+                f"--nodes: got {config.nodes}, too few for the first level of any context (the smallest would have "
+                f"{min(table['first_cut'].to_pylist())} nodes); expected more, or a smaller --top-k or --top-p"
+            )
+        parts.finish(table, pair=pair.name, notes=list(pair.notes))
+    return OptimalityResult(config, pair.name, pair.notes, table, kept)
+
+
+class Contexts:
+    """The contexts of a configuration on a pair with a tokenizer; each by itself, in any order."""
+
+    def __init__(self, config: OptimalityConfig, pair: ModelPair) -> None:
+        from nodebudget.verifiers.decoding import Decoder, SamplingLaw
+        from nodebudget.verifiers.decoding.context_tree import TreeExpander
+
+        sampling = SamplingLaw(config.temperature, config.top_k, config.top_p)
+        self.config, self.tokenizer = config, pair.tokenizer
+        self.plain = Decoder(pair, None, sampling=sampling)
+        self.expander = TreeExpander(pair, sampling)
+
+    def rows(self, number: int, prompt: Prompt) -> list[dict[str, Any]]:
+        """The rows of one context; ValueError with the prompt's name where the models cannot take it."""
         try:
-            tree = expander.expand(ids, config.length, config.nodes)
+            ids, continued = self._context(number, prompt)
+            tree = self.expander.expand(ids, self.config.length, self.config.nodes)
         except ValueError as error:
-            raise ValueError(f"prompt {prompt!r}: {error}") from None
+            raise ValueError(f"prompt {prompt.name!r}: {error}") from None
         about = {
             "context": number,
-            "prompt": prompt,
+            "prompt": prompt.name,
             "context_tokens": len(ids),
             "continued": continued,
-            "length": config.length,
+            "length": self.config.length,
             "depth": tree.depth,
             "first_cut": tree.first_cut,
         }
-        rows += context_rows(config, about, tree.instance)
-    table = pa.Table.from_pylist(rows, schema=SCHEMA)
-    if not any(table["depth"].to_pylist()):
-        raise ValueError(
-            f"--nodes: got {config.nodes}, too few for the first level of any context (the smallest would have "
-            f"{min(table['first_cut'].to_pylist())} nodes); expected more, or a smaller --top-k or --top-p"
-        )
-    return OptimalityResult(config, pair.name, pair.notes, table)
+        return context_rows(self.config, about, tree.instance)
 
-
-def _contexts(
-    config: OptimalityConfig, pair: Any, sampling: Any, prompts: Any
-) -> Iterator[tuple[str, list[int], int]]:
-    """Prompt's name, token ids, and how many of them the target added; an end token is never part of a context."""
-    import numpy as np
-    from nodebudget.verifiers.decoding import Decoder
-
-    plain = Decoder(pair, None, sampling=sampling)
-    for number, prompt in enumerate(prompts):
-        ids = list(pair.tokenizer(prompt.text).input_ids)
-        wanted = int(np.random.default_rng([config.seed, number]).integers(config.continued + 1))
-        added: list[int] = []
-        if wanted:
-            try:
-                generation = plain.decode(ids, max_new_tokens=wanted, seed=(config.seed, number))
-            except ValueError as error:
-                raise ValueError(f"prompt {prompt.name!r}: {error}") from None
-            added = [token for token in generation.tokens if token not in plain.end_tokens]
-        yield prompt.name, [*ids, *added], len(added)
+    def _context(self, number: int, prompt: Prompt) -> tuple[list[int], int]:
+        """Token ids, and how many of them the target added; an end token is never part of a context."""
+        ids = list(self.tokenizer(prompt.text).input_ids)
+        seed = (self.config.seed, number)
+        wanted = int(np.random.default_rng(seed).integers(self.config.continued + 1))
+        if not wanted:
+            return ids, 0
+        generation = self.plain.decode(ids, max_new_tokens=wanted, seed=seed)
+        added = [token for token in generation.tokens if token not in self.plain.end_tokens]
+        return [*ids, *added], len(added)
 
 
 def context_rows(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +10,13 @@ from typing import Any
 import pyarrow as pa
 from tqdm import tqdm
 
-from ..results import provenance, read_document, read_table, write_table
+from ..parts import Parts, finished
+from ..results import provenance, read_table
 from .backends import backend, in_order_of_completion
 from .config import SweepConfig
 from .rows import chunk_table
 
-FORMAT = 1
+KIND, FORMAT = "sweep", 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,55 +62,21 @@ def run_sweep(
         raise ValueError(f"--workers: got {workers!r}; expected an integer of at least 1")
     chunks = config.chunks()
     instances = sum(map(len, chunks))
-    if file.exists():
-        if read_document(file).get("config") != config.document():
-            raise ValueError(
-                f"--out: {str(file)!r} holds another sweep; expected a new name, or the same config"
-            )
-        return SweepResult(file, read_table(file), 0, instances)
-    parts = file.with_name(f"{file.name}.parts")
-    document = {"kind": "sweep", "format": FORMAT, "config": config.document(), **provenance()}
+    if (table := finished(file, KIND, config.document())) is not None:
+        return SweepResult(file, table, 0, instances)
+    document = {"kind": KIND, "format": FORMAT, "config": config.document(), **provenance()}
     with backend(where, workers, scheduler):
-        _open_parts(parts, document)
-        tasks = [(index, keys) for index, keys in enumerate(chunks) if not _part(parts, index).exists()]
+        parts = Parts(file, document)
+        tasks = [(index, keys) for index, keys in enumerate(chunks) if index not in parts]
         kept = instances - sum(len(keys) for _, keys in tasks)
         with tqdm(total=instances, initial=kept, unit="instance", desc=file.stem, disable=None) as bar:
             for index, table in in_order_of_completion(functools.partial(_compute, config), tasks, workers):
-                write_table(_part(parts, index), table, document)
+                parts.keep(index, table)
                 bar.update(len(chunks[index]))
-    table = pa.concat_tables([read_table(_part(parts, index)) for index in range(len(chunks))])
-    table = table.combine_chunks()
-    write_table(file, table, document)
-    shutil.rmtree(parts)
+    parts.finish(parts.read(len(chunks)))
     return SweepResult(file, read_table(file), instances - kept, kept)
 
 
 def _compute(config: SweepConfig, task: tuple[int, list[Any]]) -> tuple[int, pa.Table]:
     index, keys = task
     return index, chunk_table(config, keys)
-
-
-def _part(parts: Path, index: int) -> Path:
-    return parts / f"{index:06}.parquet"
-
-
-def _open_parts(parts: Path, document: dict[str, Any]) -> None:
-    """Make the folder of the parts, or see that it is of the same sweep and the same code."""
-    own = parts / "sweep.json"
-    if not own.exists():
-        parts.mkdir(exist_ok=True)
-        unfinished = parts / f".sweep.{os.getpid()}"
-        unfinished.write_text(json.dumps(document, sort_keys=True), encoding="utf-8")
-        os.replace(unfinished, own)
-        return
-    found = json.loads(own.read_text(encoding="utf-8"))
-    if found["config"] != document["config"]:
-        raise ValueError(
-            f"--out: {str(parts)!r} holds the parts of another sweep; expected another name, or the folder removed"
-        )
-    for name in ("source", "versions", "format"):
-        if found.get(name) != document[name]:
-            raise ValueError(
-                f"--out: {str(parts)!r} was begun by other code ({name} {found.get(name)}, now {document[name]}); "
-                "one table holds one code's numbers: go on with that code, or remove the folder"
-            )

@@ -25,7 +25,7 @@ from nodebudget.verifiers.audit import draft_tree
 from nodebudget.verifiers.decoding import SamplingLaw
 from nodebudget.verifiers.decoding.context_tree import TreeExpander
 from test_context_tree import CONTEXT, read_alone
-from tiny_checkpoints import letter_tokenizer, save_checkpoint, tiny_llama
+from tiny_checkpoints import save_pair
 from tiny_pairs import alike, gpt2, llama
 
 SAMPLING = SamplingLaw(1.5, top_k=3)
@@ -145,11 +145,7 @@ def test_summary_by_hand() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models with one tokenizer, and prompts."""
     folder = tmp_path_factory.mktemp("optimality")
-    tokenizer = letter_tokenizer()
-    for seed, name in enumerate(("target", "draft")):
-        save_checkpoint(folder / name, tiny_llama(len(tokenizer), seed=seed), tokenizer)
-    lines = [json.dumps({"prompt": text}) for text in ("def f", "a = b", "(x)")]
-    (folder / "prompts.jsonl").write_text("\n".join(lines) + "\n")
+    save_pair(folder, ("def f", "a = b", "(x)"))
     return folder
 
 
@@ -183,6 +179,39 @@ def test_json_and_file(optimality: Callable[..., tuple[int, str, str]], folder: 
     assert document["config"]["top_k"] == 6
     assert {"torch", "transformers"} <= set(document["versions"])
     assert json.loads(optimality(*command, "--json")[1])["results"] == report["results"]  # the same seeds
+
+
+def test_a_run_that_broke_off_goes_on(
+    optimality: Callable[..., tuple[int, str, str]], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after two contexts: they are kept and not computed again, and the rows are those of one run."""
+    command = (*SMALL, "--top-k", "6", "--verifiers", "bv,traversal")
+    assert optimality(*command, "--out", "whole.parquet")[0] == 0
+    computed: list[int] = []
+    left = 2
+
+    def count(config: OptimalityConfig, about: dict[str, Any], instance: Instance | None) -> Any:
+        if len(computed) == left:
+            raise KeyboardInterrupt
+        computed.append(about["context"])
+        return context_rows(config, about, instance)
+
+    monkeypatch.setattr("nodebudget.experiments.optimality.run.context_rows", count)
+    code, _, err = optimality(*command, "--out", "broken.parquet")
+    assert (code, computed) == (130, [0, 1])
+    assert err.splitlines()[-1] == "nodebudget: interrupted; the same command goes on from here"
+    assert not (folder / "broken.parquet").exists()
+    assert optimality(*command, "--seed", "1", "--out", "broken.parquet")[0] == 2  # other contexts
+    left = 3
+    code, out, _ = optimality(*command, "--out", "broken.parquet", "--json")
+    assert (code, computed) == (0, [0, 1, 2])
+    assert (folder / "broken.parquet").read_bytes() == (folder / "whole.parquet").read_bytes()
+    assert not (folder / "broken.parquet.parts").exists()
+    assert optimality(*command, "--out", "broken.parquet", "--json")[1] == out  # read, not computed
+    assert computed == [0, 1, 2]
+    code, _, err = optimality(*command, "--seed", "1", "--out", "broken.parquet")
+    assert code == 2
+    assert "holds another optimality; expected a new name" in err
 
 
 def test_cuts_are_reported(optimality: Callable[..., tuple[int, str, str]]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -64,3 +66,12 @@ def save_checkpoint(
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
     return str(folder)
+
+
+def save_pair(folder: Path, prompts: Sequence[str]) -> None:
+    """Write two unlike models with one tokenizer, `target` and `draft`, and `prompts.jsonl`."""
+    tokenizer = letter_tokenizer()
+    for seed, name in enumerate(("target", "draft")):
+        save_checkpoint(folder / name, tiny_llama(len(tokenizer), seed=seed), tokenizer)
+    lines = [json.dumps({"prompt": text}) for text in prompts]
+    (folder / "prompts.jsonl").write_text("\n".join(lines) + "\n")

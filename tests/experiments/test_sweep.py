@@ -158,7 +158,7 @@ def test_other_configurations_and_other_code_are_refused(finished: Path, tmp_pat
     parts = tmp_path / "begun.parquet.parts"
     parts.mkdir()
     document = {**read_document(finished), "source": "0123"}
-    (parts / "sweep.json").write_text(json.dumps(document))
+    (parts / "begun.json").write_text(json.dumps(document))
     with pytest.raises(ValueError, match=r"begun by other code \(source 0123"):
         run_sweep(SMALL, file)
     with pytest.raises(ValueError, match="holds the parts of another sweep"):
