@@ -109,13 +109,13 @@ def test_the_comparison_of_bytes_can_fail(finished: Path, tmp_path: Path) -> Non
     assert file.read_bytes() != finished.read_bytes()
 
 
-def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
+def start(folder: Path, config: str = TOML) -> subprocess.Popen[bytes]:
     """The sweep as a process of its own group, until it has kept two more chunks."""
-    (folder / "small.toml").write_text(TOML)
+    (folder / "small.toml").write_text(config)
     parts = folder / "small.parquet.parts"
     before = len(list(parts.glob("0*.parquet")))
     done = subprocess.Popen(
-        [COMMAND, "sweep", "small.toml", *more],
+        [COMMAND, "sweep", "small.toml"],
         cwd=folder,
         start_new_session=True,
         stdout=subprocess.DEVNULL,
@@ -143,7 +143,7 @@ def test_killed_and_resumed(finished: Path, tmp_path: Path) -> None:
 
 
 def test_interrupted_from_the_keyboard(tmp_path: Path) -> None:
-    process = start(tmp_path)
+    process = start(tmp_path, TOML.replace("seeds = 6", "seeds = 600"))
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
