@@ -32,10 +32,8 @@ def draw(results: Path) -> Any:
             ]
             curve(panel, name, SIMILARITIES, shares)
             if shares[-1] < LOWEST:
-                panel.annotate(
-                    f"{shares[-1]:.0f}%\nat {SIMILARITIES[-1]}", (SIMILARITIES[-1], LOWEST + 4), color=look(name).color,
-                    xytext=(-15, 0), textcoords="offset points", ha="right", fontsize=6.5,
-                )  # fmt: skip
+                beyond = f"at {SIMILARITIES[-1]:g}: {shares[-1]:.0f}%".replace("-", "\N{MINUS SIGN}")
+                panel.text(0.04, 0.06, beyond, transform=panel.transAxes, color=look(name).color)
         panel.axhline(0, color="0.4", linewidth=0.8)
         panel.set_title(f"K = {paths}")
         panel.set_xlabel("similarity of the models")

@@ -61,6 +61,51 @@ def test_the_order_of_verifiers_depends_on_the_models() -> None:
     says(f"SpecTr {said[0]}, traversal and SpecInfer {said[1]}, BV on one path {said[3]}, GBV {said[4]}.")
 
 
+def test_every_finding_has_its_command() -> None:
+    """Each section, and each bullet of a section that has some, ends with a command or more."""
+    sections = re.split(r"^## .*\n", PAGE, flags=re.MULTILINE)[1:]
+    command = r"`(nodebudget|make|python -m)\s[^`]+`"
+    for section in sections:
+        for finding in re.split(r"^- ", section, flags=re.MULTILINE)[1:] or [section]:
+            assert re.search(command, finding), finding
+
+
+def test_mixed_selection() -> None:
+    families = rows_of(RESULTS, "families")
+    groups = [(row["family"], row["similarity"]) for row in families]
+    shares = [
+        share(where(families, verifier="mixed", family=family, similarity=similarity))
+        for family, similarity in dict.fromkeys(groups)
+    ]
+    assert len(shares) == 5
+    says(f"keeps {min(shares):.1%} to {max(shares):.1%} of OPT_2 on each of the five families")
+    paths = where(rows_of(RESULTS, "paths"), paths=8, similarity=0.95)
+    gbv, mixed = (1 + mean(where(paths, verifier=name), "accepted_tokens") for name in ("gbv", "mixed"))
+    best = 1 + mean(where(paths, verifier="bv"), "optimum")
+    says(f"GBV falls to {gbv:.2f} tokens per block with eight paths, it comes to {mixed:.2f} of {best:.2f}.")
+    below_bv, below_gbv = [], []
+    for study in ("families", "paths", "lengths", "similarity"):
+        accepted: dict[tuple[Any, ...], dict[str, float]] = {}
+        for row in rows_of(RESULTS, study):
+            key = tuple(row[name] for name in ("family", "depth", "similarity", "seed", "paths"))
+            accepted.setdefault(key, {})[row["verifier"]] = row["accepted_tokens"]
+        below_bv += [each["bv"] - each["mixed"] for each in accepted.values()]
+        below_gbv += [each["gbv"] - each["mixed"] for each in accepted.values()]
+    assert max(below_bv) < 1e-9
+    says(f"On the {len(below_bv):,} pairs of instance and K")
+    losses = [loss for loss in below_gbv if loss > 1e-9]
+    says(f"It is below GBV on {len(losses)} of them, by at most {max(losses):.3f} accepted tokens.")
+
+
+def test_no_published_verifier_is_near_everywhere() -> None:
+    rows = rows_of(RESULTS, "families")
+    for name in {row["verifier"] for row in rows} - {"mixed"}:
+        groups = {(row["family"], row["similarity"]) for row in rows}
+        worst = min(share(where(rows, verifier=name, family=f, similarity=s)) for f, s in groups)
+        assert worst < 0.90, name
+    says("each has one where it keeps less than 90%")
+
+
 def test_more_paths() -> None:
     rows = rows_of(RESULTS, "paths")
 
