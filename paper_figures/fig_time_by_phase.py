@@ -18,7 +18,7 @@ GAP = 0.7
 
 def draw(results: Path) -> Any:
     """Above, milliseconds of a block by phase; below, measured speed and the model's line."""
-    rows = pair_rows(results, "decoding")
+    rows = pair_rows(results, "costs")
     names = [
         name for name in verifiers_of(rows) if len(values_of(where(rows, verifier=name), "drafted_paths")) > 1
     ]
