@@ -26,7 +26,7 @@ def pair_lines(rows: Rows, column: str, label: str) -> Any:
         ends = [[row[f"expected_interval_{end}"] for row in own] for end in ("low", "high")]
         top.vlines(x, *ends, color=look(name).color, linewidth=0.9)
         curve(bottom, name, x, [speed_up(rows, row, column) for row in own])
-    top.set_ylabel("tokens per target pass")
+    top.set_ylabel("tokens per target pass,\n95% interval")
     bottom.axhline(1, **_plain_line())
     bottom.set_ylim(bottom=0)
     bottom.set_ylabel("tokens per second,\ntarget alone = 1")
