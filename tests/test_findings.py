@@ -12,7 +12,7 @@ import pytest
 from nodebudget.lp import Instance, accepted_tokens
 from nodebudget.lp.rationals import fmpq_array, to_fraction
 from nodebudget.paper_figures import RESULTS
-from nodebudget.paper_figures.common import Rows, mean, rows_of, share, where
+from nodebudget.paper_figures.common import Rows, mean, pair_rows, rows_of, share, where
 from nodebudget.verifiers import spectr
 from nodebudget.verifiers.survivors import top_down_budgets
 
@@ -160,6 +160,22 @@ def test_the_real_pair() -> None:
         [row[column] for row in where(rows, verifier="gbv", paths=4)] for column in ("share", "overlap")
     )
     says(f"correlation {np.corrcoef(shares, overlaps)[0, 1]:.2f} over the 30 contexts")
+
+
+def test_temperatures_on_the_real_pair() -> None:
+    rows = pair_rows(RESULTS, "temperatures")
+
+    def at(name: str, temperature: float) -> dict[str, Any]:
+        (row,) = where(rows, verifier=name, temperature=temperature)
+        return row | {"efficiency": f"{row['expected_block_efficiency']:.2f}"}
+
+    warm, cold = at("traversal", 1.0), at("traversal", 0.2)
+    says(f"traversal comes to {warm['efficiency']} tokens per block at temperature 1,",
+         f"BV on one path to {at('bv', 1.0)['efficiency']}.")  # fmt: skip
+    says(f"At 0.2 it is {cold['efficiency']} against {at('bv', 0.2)['efficiency']}:")
+    says(f"{cold['nodes']:.1f} distinct nodes of {cold['drafted']:.0f} drafted")
+    low, high = warm["expected_interval_low"], warm["expected_interval_high"]
+    says(f"({low:.2f} to {high:.2f} for the first)")
 
 
 def test_a_wrong_number_would_be_noticed() -> None:

@@ -118,6 +118,7 @@ def start(folder: Path, config: str = TOML) -> subprocess.Popen[bytes]:
         [COMMAND, "sweep", "small.toml"],
         cwd=folder,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in jobs in the background
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
