@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from joblib import cpu_count
 from nodebudget.lp import Instance, load_instance
 from nodebudget.lp.trees import format_context
 from nodebudget.verifiers import get_verifier
@@ -17,7 +18,7 @@ def run_audit(name: str, file: Path, paths: int) -> tuple[ExactAudit, Instance]:
     """Read an instance and audit a verifier on it; ValueError for anything unusable."""
     verifier = get_verifier(name)
     instance = load_instance(file)
-    return audit_exact(verifier, instance, paths), instance
+    return audit_exact(verifier, instance, paths, workers=cpu_count()), instance
 
 
 def audit_report(audit: ExactAudit, instance: Instance) -> dict[str, Any]:

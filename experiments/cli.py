@@ -196,10 +196,12 @@ def check(as_json: Json = False) -> None:
 
     Exit code 0 only if every statement holds, 1 otherwise.
     """
+    from joblib import cpu_count
+
     from .checks.report import check_report, print_check
     from .checks.run import run_checks
 
-    results = run_checks()
+    results = run_checks(workers=cpu_count())
     if as_json:
         _print_json(check_report(results))
     else:

@@ -6,7 +6,7 @@ expected number of accepted tokens that any valid verifier can reach with that m
 
 from .antichains import (
     Antichain,
-    best_antichain,
+    best_antichains,
     count_antichains,
     enumerate_antichains,
     hit_probability,
@@ -73,7 +73,7 @@ __all__ = [
     "Verdict",
     "Violation",
     "accepted_tokens",
-    "best_antichain",
+    "best_antichains",
     "block_budgets",
     "block_coupling",
     "count_antichains",

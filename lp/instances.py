@@ -206,6 +206,13 @@ class Instance:
         leaf = None if self.leaf_target is None else float_array(self.leaf_target)
         return Instance(self.tree, float_array(self.target), float_array(self.draft), leaf, off_tree)
 
+    def without_leaf_laws(self) -> Instance:
+        """The same instance without the target's laws at the leaves, on which no linear program depends.
+
+        On a wide tree they are most of the numbers.
+        """
+        return Instance(self.tree, self.target, self.draft, off_tree=self.off_tree)
+
     def to_exact(self) -> Instance:
         """The rational reading of a float instance, on which an exact statement can be made.
 

@@ -159,7 +159,8 @@ def _solve_large(instance: Instance, paths: int, *, certify: bool) -> Optimum:
         whole[live] = part
     size = (found.rows, found.cuts, found.rounds)
     if certify:
-        proven = _proven(instance.to_exact(), paths, budgets, weights, ratios)
+        reading = instance.without_leaf_laws().to_exact()
+        proven = _proven(reading, paths, budgets, weights, ratios)
         low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
         said = f"{PROVEN}: between {low} and {high}"
         reason = f"the tree has {len(live)} nodes; certificates are tried up to {SMALL_TREE}"

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from tqdm import tqdm
 
-from .antichains import best_antichain, hit_probability, violated_antichains
+from .antichains import best_antichains, hit_probability, violated_antichains
 from .budgets import block_budgets
 from .instances import Instance
 from .rationals import Array
@@ -127,8 +127,9 @@ class SlopeProgram:
     def separate(self, values: Array, budgets: Array, joint_draft: Array) -> int:
         """Add the rows of every slope's best antichain that the values violate; their number."""
         place, variable, slope_of = [], [], []
-        for slope, first, known in zip(self.slopes, self._first, self._known, strict=True):
-            nodes = np.array(best_antichain(self.tree, budgets, joint_draft, slope).nodes, dtype=np.int64)
+        best = best_antichains(self.tree, budgets, joint_draft, self.slopes)
+        for slope, first, known, antichain in zip(self.slopes, self._first, self._known, best, strict=True):
+            nodes = np.array(antichain.nodes, dtype=np.int64)
             if not len(nodes):
                 continue
             at = self.top.places(nodes)

@@ -31,7 +31,7 @@ class TopSets:
 
     def __init__(self, tree: PrefixTree, target: Array, draft: Array, joint_draft: Array) -> None:
         """All arrays are float (n,); every node must have both target and draft mass."""
-        self.tree, self._target, self._draft = tree, target, draft
+        self.tree, self._target, self._draft, self._joint_draft = tree, target, draft, joint_draft
         count, self.inner = len(tree), tree.leaves.start
         leaves = np.arange(self.inner, count)
         parent = tree.parent[leaves]
@@ -44,14 +44,12 @@ class TopSets:
         self.costs = np.concatenate((np.ones(self.inner - 1), self._last.astype(np.float64)))
 
     def _cumulate(self, values: Array) -> Array:
-        """Sums of the first j entries among siblings, each family by itself (differences would cancel)."""
-        out = np.array(values, dtype=np.float64)
-        starts = np.flatnonzero(self._first)
-        sizes = np.diff(np.append(starts, len(out)))
-        for step in range(1, int(sizes.max(initial=0))):
-            there = starts[sizes > step] + step
-            out[there] += out[there - 1]
-        return out
+        """Sums of the first j entries among siblings, in the sorted order."""
+        return _sums_within(values, self._first)
+
+    def _cumulate_backwards(self, values: Array) -> Array:
+        """Sums of the j-th entry and all after it among siblings, in the sorted order."""
+        return _sums_within(values[::-1], self._last[::-1])[::-1]
 
     def fixed_rows(self) -> tuple[sparse.csr_array, Array]:
         """Target-matching (2.2) and monotone siblings (8.2): matrix and upper bounds of the rows."""
@@ -92,14 +90,21 @@ class TopSets:
         return sparse.csr_array((value, (row, place - 1)), shape=shape), np.concatenate(bounds)
 
     def budgets(self, values: Array) -> Array:
-        """float array (n,): the budgets of all nodes from the values of the variables."""
-        sums = values[self.inner - 1 :]
-        own = sums.copy()
-        later = np.flatnonzero(~self._first)
-        own[later] -= sums[later - 1]
-        out = np.concatenate(([1.0], values[: self.inner - 1], np.empty(len(sums))))
-        out[self.order] = own
-        return np.maximum(out, 0.0)
+        """float array (n,): the budgets of all nodes from the values of the variables.
+
+        Of a last family only the sum counts: it is shared out as in statement 8.2, min(p(y|z) D(z), level q(zy)).
+        The solver's own differences are not monotone where draft probabilities are smaller than its tolerance.
+        """
+        out = np.concatenate(([1.0], np.maximum(values[: self.inner - 1], 0.0), np.empty(len(self.order))))
+        ceiling = self._target[self.order] * out[self.tree.parent[self.order]]
+        family = np.cumsum(self._first) - 1
+        total = np.maximum(values[self.inner - 1 :][self._last], 0.0)
+        # the sum of min(c, level q) is the least, over j, of level Q_j and all c after j: solved for the level
+        after = self._cumulate_backwards(ceiling) - ceiling
+        levels = (total[family] - after) / self.mass[self.inner :]
+        level = np.maximum.reduceat(levels, np.flatnonzero(self._first)) if len(levels) else levels
+        out[self.order] = np.minimum(ceiling, np.maximum(level, 0.0)[family] * self._joint_draft[self.order])
+        return out
 
     def places(self, nodes: Array) -> Array:
         """The antichain's nodes above the last level, then one place per family: its least top set that covers
@@ -117,15 +122,8 @@ class TopSets:
             multipliers: float array (n,), the sums of the multipliers of the rows with an entry at each place.
         """
         out = multipliers.copy()
-        at_places = multipliers[self.inner :]
-        # a leaf is in every top set that reaches its place: sums from the end of the family
-        backward = at_places[::-1].copy()
-        starts = np.flatnonzero(self._last[::-1])
-        sizes = np.diff(np.append(starts, len(backward)))
-        for step in range(1, int(sizes.max(initial=0))):
-            there = starts[sizes > step] + step
-            backward[there] += backward[there - 1]
-        out[self.order] = backward[::-1]
+        # a leaf is in every top set that reaches its place
+        out[self.order] = self._cumulate_backwards(multipliers[self.inner :])
         return out
 
     def ratio_multipliers(self, multipliers: Array) -> Array:
@@ -139,3 +137,14 @@ class TopSets:
         before, own = self._draft[self.order[j - 1]], self._draft[self.order[j]]
         out[self.order[j]] = multipliers * before * own / (before + own)
         return out
+
+
+def _sums_within(values: Array, first: Array) -> Array:
+    """Cumulated sums that start anew wherever `first` holds (differences of long sums would cancel)."""
+    out = np.array(values, dtype=np.float64)
+    starts = np.flatnonzero(first)
+    sizes = np.diff(np.append(starts, len(out)))
+    for step in range(1, int(sizes.max(initial=0))):
+        there = starts[sizes > step] + step
+        out[there] += out[there - 1]
+    return out

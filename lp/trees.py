@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,13 +159,24 @@ class PrefixTree:
         return node
 
     def sum_children(self, values: Array, length: int) -> Array:
-        """For each node of one string length, the sum of `values` over its children (0 without any)."""
-        nodes = self.level(length)
-        out = np.zeros(nodes.stop - nodes.start, dtype=values.dtype)
-        parents = np.flatnonzero(self.child_count[nodes])
+        """For each node of one string length, the sum of `values` over its children (0 without any).
+
+        `values` has one entry per node along its last axis.
+        """
+        nodes, (parents, starts) = self.level(length), self._families[length]
+        out = np.zeros((*values.shape[:-1], nodes.stop - nodes.start), dtype=values.dtype)
         if len(parents):
-            starts = self.first_child[nodes][parents] - self.level_start[length + 1]
-            out[parents] = np.add.reduceat(values[self.level(length + 1)], starts)
+            out[..., parents] = np.add.reduceat(values[..., self.level(length + 1)], starts, axis=-1)
+        return out
+
+    @cached_property
+    def _families(self) -> list[tuple[Array, Array]]:
+        """For each string length, the nodes with children and their first children, counted from their levels."""
+        out = []
+        for length in range(self.depth):
+            nodes = self.level(length)
+            parents = np.flatnonzero(self.child_count[nodes])
+            out.append((parents, self.first_child[nodes][parents] - self.level_start[length + 1]))
         return out
 
     def sum_children_everywhere(self, values: Array) -> Array:

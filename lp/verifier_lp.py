@@ -79,11 +79,12 @@ def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearPr
                 costs += [one * 0] * len(columns)
                 weights += [0.0] * len(columns)
                 rows.append(Row("simplex", (), columns, (one,) * len(columns), one, equality=True))
+            shares = {z: [-p * mass for p in laws[z]] for z in nodes}
             for offset, (node, y) in enumerate(itertools.product(nodes, range(tree.vocab))):
                 column = start[shown] + offset
                 costs[column] += mass * len(tree.path(node))
                 weights[column] = max(weights[column], float(mass))
-                _enter(matching, instance, laws, node, y, column, mass)
+                _enter(matching, instance, shares, node, y, column, mass)
         for (node, _), entries in sorted(matching.items()):
             kept = {column: value for column, value in entries.items() if value}
             if kept:
@@ -110,23 +111,26 @@ def verifier_budgets(instance: Instance, program: LinearProgram, values: Any) ->
 def _enter(
     matching: dict[tuple[int, int], Entries],
     instance: Instance,
-    laws: list[Array],
+    shares: dict[int, list[Any]],
     node: int,
     y: int,
     column: int,
     mass: Any,
 ) -> None:
-    """Put phi(w; node, y) into every equation Pr[Z = z, Y = t] + D(zt) - p(t|z) D(z) == 0 that it enters."""
+    """Put phi(w; node, y) into every equation Pr[Z = z, Y = t] + D(zt) - p(t|z) D(z) == 0 that it enters.
+
+    `shares` has -p(t|z) q(w) for every prefix z of the drafted tuple w, `mass` is q(w).
+    """
 
     def add(z: int, token: int, value: Any) -> None:
         entries = matching.setdefault((z, token), {})
-        entries[column] = entries.get(column, 0) + value
+        entries[column] = entries[column] + value if column in entries else value
 
     add(node, y, mass)
     below, z = None, node
     while z >= 0:
         for token in range(instance.vocab):
-            add(z, token, -laws[z][token] * mass)
+            add(z, token, shares[z][token])
         if below is not None:
             add(z, int(instance.tree.token[below]), mass)
         below, z = z, int(instance.tree.parent[z])

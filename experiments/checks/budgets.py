@@ -6,6 +6,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+from flint import fmpq
 from nodebudget.lp import (
     Instance,
     PrefixTree,
@@ -22,7 +23,7 @@ from nodebudget.lp import (
     violated_antichains,
 )
 from nodebudget.lp.exact_simplex import exact_optimum
-from nodebudget.lp.rationals import Array
+from nodebudget.lp.rationals import Array, fast
 
 from .grid import PATHS, Case, Grid, random_budgets
 from .statement import Outcome, Statement
@@ -180,10 +181,10 @@ def check_oracle(grid: Grid) -> Outcome:
 
 
 def _violated_by_enumeration(case: Case, budgets: Array, paths: int) -> bool:
-    joint = case.instance.joint_draft
+    joint, values = fast(case.instance.joint_draft), fast(budgets)
     for nodes in enumerate_antichains(case.instance.tree):
-        draft_mass = sum((joint[z] for z in nodes), Fraction(0))
-        if sum((budgets[z] for z in nodes), Fraction(0)) > hit_probability(draft_mass, paths):
+        draft_mass = sum((joint[z] for z in nodes), fmpq(0))
+        if sum((values[z] for z in nodes), fmpq(0)) > hit_probability(draft_mass, paths):
             return True
     return False
 

@@ -50,6 +50,7 @@ class Grid:
     cases: tuple[Case, ...]
     optima: dict[tuple[str, int], Optimum] = field(default_factory=dict)
     audits: dict[tuple[str, int, str], ExactAudit] = field(default_factory=dict)
+    mixed: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def optimum(self, case: Case, paths: int) -> Optimum:
         """OPT_K of a case, certified or not; remembered."""
@@ -64,6 +65,12 @@ class Grid:
         if not found.certified:
             raise ValueError(f"{case.label}, K={paths}: {found.status}")
         return Fraction(found.value)
+
+    def learn(self, other: Grid) -> None:
+        """Take over what was computed about cases of the same labels."""
+        self.optima |= other.optima
+        self.audits |= other.audits
+        self.mixed |= other.mixed
 
     def small(self, limit: int, paths: int) -> list[Case]:
         """The cases with at most `limit` tuples of `paths` drafted paths."""

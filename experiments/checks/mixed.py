@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from nodebudget.lp import (
@@ -41,12 +40,14 @@ def arbitrary(data: OnPath) -> Array:
 ARBITRARY = Selection(arbitrary, (0.5, 0.25, 0.25))
 
 
-@lru_cache(maxsize=1024)
-def mixed_value(case: Case, paths: int) -> float:
-    """E|Z| of mixed multi-path block verification, from its budgets in floats."""
+def mixed_value(grid: Grid, case: Case, paths: int) -> float:
+    """E|Z| of mixed multi-path block verification, from its budgets in floats; remembered."""
     if paths == 1:
         return float(block_value(case))
-    return float(accepted_tokens(skewed_draft(case.instance.to_float(), paths)[1]))
+    key = (case.label, paths)
+    if key not in grid.mixed:
+        grid.mixed[key] = float(accepted_tokens(skewed_draft(case.instance.to_float(), paths)[1]))
+    return grid.mixed[key]
 
 
 def check_valid(grid: Grid) -> Outcome:
@@ -108,7 +109,7 @@ def check_between(grid: Grid) -> Outcome:
     below = 0
     for case, paths in itertools.product(grid.cases, PATHS[1:]):
         outcome.instances += 1
-        value, best = mixed_value(case, paths), float(grid.value(case, paths))
+        value, best = mixed_value(grid, case, paths), float(grid.value(case, paths))
         block = float(block_value(case))
         outcome.expect(value <= best + 1e-9, f"{case.label}, K={paths}: {value} is above OPT_K = {best}")
         below += value < max(block, float(greedy_value(case, paths))) - 1e-12

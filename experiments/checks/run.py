@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
+from joblib import Parallel, delayed
 from nodebudget.verifiers import VERIFIERS
 from tqdm import tqdm
 
@@ -25,6 +30,10 @@ STATEMENTS: tuple[Statement, ...] = tuple(
         key=lambda statement: tuple(map(int, statement.number.split("."))),
     )
 )
+
+
+FAILURES = (ValueError, ArithmeticError, RuntimeError)
+"""What a check may raise where it cannot be made."""
 
 
 @dataclass(frozen=True)
@@ -65,27 +74,66 @@ class CheckResults:
         return all(outcome.passed for _, outcome in self.outcomes)
 
 
-def run_checks(grid: Grid | None = None, statements: Sequence[Statement] = STATEMENTS) -> CheckResults:
-    """Run the checks with a progress bar on stderr."""
+def run_checks(
+    grid: Grid | None = None, statements: Sequence[Statement] = STATEMENTS, *, workers: int = 1
+) -> CheckResults:
+    """Run the checks with a progress bar on stderr.
+
+    Args:
+        grid: the cases; the built-in grid when None.
+        statements: what is checked.
+        workers: processes. More than one first share the cases, then the statements; the answer is the same.
+    """
     grid = build_grid() if grid is None else grid
-    outcomes = []
-    optima = [(case, paths) for case in grid.cases for paths in PATHS]
-    with tqdm(total=len(optima) + len(statements), unit="step", leave=False, disable=None) as bar:
-        bar.set_description("certified optima")
-        for case, paths in optima:
+    parallel = Parallel(n_jobs=workers, return_as="generator")
+    if workers > 1:
+        found = parallel(delayed(_worked_out)(case) for case in grid.cases)
+        for part in _with_bar(found, len(grid.cases), "cases"):
+            grid.learn(part)
+        # Rationals are slow to unpickle: the grid is packed once, and unpacked once in each process.
+        packed = pickle.dumps(grid)
+        tasks = [delayed(_run_packed)(statement, packed) for statement in statements]
+    else:
+        tasks = [delayed(_run)(statement, grid) for statement in statements]
+    outcomes = list(_with_bar(parallel(tasks), len(tasks), "statements"))
+    return CheckResults(
+        tuple(zip(statements, outcomes, strict=True)), _table(grid), _findings(grid), len(grid.cases)
+    )
+
+
+def _with_bar(steps: Iterable[Any], total: int, name: str) -> Iterable[Any]:
+    return tqdm(steps, desc=name, total=total, unit="step", leave=False, disable=None)
+
+
+def _worked_out(case: Case) -> Grid:
+    """All that several statements ask about a case; what fails here is left for them to fail on."""
+    grid = Grid((case,))
+    for paths in PATHS:
+        with suppress(*FAILURES):
             grid.optimum(case, paths)
-            bar.update()
-        for statement in statements:
-            bar.set_description(f"statement {statement.number}")
-            outcomes.append((statement, _run(statement, grid)))
-            bar.update()
-    return CheckResults(tuple(outcomes), _table(grid), _findings(grid), len(grid.cases))
+            mixed.mixed_value(grid, case, paths)
+    for _, paths in verifiers.audited(grid):
+        for name in VERIFIERS:
+            with suppress(*FAILURES):
+                verifiers.audit(grid, case, paths, name)
+    return grid
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> Grid:
+    grid = pickle.loads(packed)
+    assert isinstance(grid, Grid)
+    return grid
+
+
+def _run_packed(statement: Statement, packed: bytes) -> Outcome:
+    return _run(statement, _unpacked(packed))
 
 
 def _run(statement: Statement, grid: Grid) -> Outcome:
     try:
         return statement.check(grid)
-    except (ValueError, ArithmeticError, RuntimeError) as error:
+    except FAILURES as error:
         return Outcome(failures=[f"could not be checked: {error}"])
 
 
@@ -108,7 +156,7 @@ def _table(grid: Grid) -> tuple[FamilyRow, ...]:
                 },
                 {paths: mean([greedy_value(case, paths) for case in cases]) for paths in PATHS},
                 {
-                    paths: sum(mixed.mixed_value(case, paths) for case in cases) / len(cases)
+                    paths: sum(mixed.mixed_value(grid, case, paths) for case in cases) / len(cases)
                     for paths in PATHS
                 },
                 _shares(grid, cases),
@@ -131,7 +179,7 @@ def _shares(grid: Grid, cases: list[Case]) -> dict[int, dict[str, float]]:
         if best:
             for name in VERIFIERS:
                 if name == "mixed":  # not all are enumerated
-                    values = [mixed.mixed_value(case, paths) for case in here]
+                    values = [mixed.mixed_value(grid, case, paths) for case in here]
                 else:
                     values = [
                         float(verifiers.audit(grid, case, paths, name).accepted_tokens) for case in here

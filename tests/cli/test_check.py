@@ -205,7 +205,7 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("12.2", mixed, "ratio_ranking", neutral),
     ("12.2", mixed, "neutral", ratio_ranking),
     ("12.3", mixed, "depth_one_optimum", lambda instance, k: depth_one_optimum(instance, k) + HAIR),
-    ("12.4", mixed, "mixed_value", lambda case, paths: 2.0 * case.instance.depth),
+    ("12.4", mixed, "mixed_value", lambda grid, case, paths: 2.0 * case.instance.depth),
 ]  # fmt: skip
 
 
@@ -273,7 +273,7 @@ def test_a_statement_that_fails_is_told_and_the_exit_code_is_one(
     failing.equal(Fraction(1, 3), Fraction(1, 2), "the place")
     statements = [Statement("4.3", "words", lambda _: failing), *[s for s in STATEMENTS if s.number == "3.3"]]
     results = run_checks(small_grid(), statements)
-    monkeypatch.setattr(run_module, "run_checks", lambda: results)
+    monkeypatch.setattr(run_module, "run_checks", lambda **_: results)
     monkeypatch.setattr(sys, "argv", ["nodebudget", "check", *arguments])
     with pytest.raises(SystemExit) as left:
         cli.main()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nodebudget.lp import (
     Instance,
     PrefixTree,
-    best_antichain,
+    best_antichains,
     count_antichains,
     enumerate_antichains,
     hit_probability,
@@ -136,7 +136,7 @@ def slope_questions(draw: st.DrawFn) -> tuple[Instance, np.ndarray, Fraction]:
 def test_best_antichain_is_the_best_of_all(question: tuple[Instance, np.ndarray, Fraction]) -> None:
     instance, budgets, slope = question
     tree, mass = instance.tree, instance.joint_draft
-    found = best_antichain(tree, budgets, mass, slope)
+    found = best_antichains(tree, budgets, mass, [slope])[0]
     assert is_antichain(tree, found.nodes)
     assert 0 not in found.nodes
     assert found.budget == sum((budgets[z] for z in found.nodes), F(0))
@@ -148,7 +148,7 @@ def test_best_antichain_is_the_best_of_all(question: tuple[Instance, np.ndarray,
 
     listed = [tuple(tree.find(z) for z in chosen) for chosen in antichains(instance.vocab, instance.depth)]
     assert worth(found.nodes) == max([F(0), *map(worth, listed)])
-    floats = best_antichain(tree, float_array(budgets), float_array(mass), float(slope))
+    floats = best_antichains(tree, float_array(budgets), float_array(mass), [float(slope)])[0]
     assert floats.budget - float(slope) * floats.draft_mass == pytest.approx(float(worth(found.nodes)))
 
 
@@ -156,8 +156,9 @@ def test_best_antichain_takes_the_shorter_strings_of_equally_good_ones() -> None
     tree = PrefixTree.full(2, 2)
     budgets = exact_array([1, F(1, 2), F(1, 2), F(1, 4), F(1, 4), F(1, 4), F(1, 4)])
     mass = exact_array([1, F(1, 2), F(1, 2), F(1, 4), F(1, 4), F(1, 4), F(1, 4)])
-    assert best_antichain(tree, budgets, mass, F(1, 2)).nodes == (1, 2)
-    assert best_antichain(tree, budgets, mass, F(1)).nodes == ()
+    halfway, full = best_antichains(tree, budgets, mass, [F(1, 2), F(1)])
+    assert halfway.nodes == (1, 2)
+    assert full.nodes == ()
 
 
 @st.composite

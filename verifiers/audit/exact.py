@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
+from joblib import Parallel, delayed
 from nodebudget.lp import Instance, Optimum, solve_multi_path
 from nodebudget.lp.antichains import check_paths
 from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
@@ -30,6 +31,12 @@ RANKING_FROM = 20_000
 SCORES_FROM = 5_000
 """Tuples from which a verifier that picks a path by scores is audited by their distribution instead."""
 
+PROCESSES_FROM = 2_000
+"""Tuples from which other processes are worth starting."""
+
+TUPLES_PER_TASK = 500
+"""Tuples that a process goes through at a time."""
+
 FAULTS_SHOWN = 10
 
 PickPath = Callable[[DraftTree], tuple[Any, Any]]
@@ -37,7 +44,7 @@ Scores = Callable[[DraftTree], tuple[Any, Any, Any]]
 
 
 def audit_exact(
-    verifier: Verifier, instance: Instance, paths: int, *, optimum: Optimum | None = None
+    verifier: Verifier, instance: Instance, paths: int, *, optimum: Optimum | None = None, workers: int = 1
 ) -> ExactAudit:
     """Go through every drafted tuple and compare the output with the target's, exactly (statements 2.1, 10.1).
 
@@ -46,6 +53,7 @@ def audit_exact(
         instance: on the full tree; a float instance is audited on its rational reading.
         paths: number K of drafted paths. A verifier that looks at one path is shown the first only.
         optimum: OPT_K of the instance where it is known already.
+        workers: processes that share the drafted tuples where they are many; the answer is the same.
 
     Raises ValueError for paths < 1, a sparse instance, too many tuples, an OPT_K without a certificate, or a
     law function that returns something else than an exact `AcceptanceLaw` of the tree it was given.
@@ -53,7 +61,7 @@ def audit_exact(
     check_paths(paths)
     instance = instance.to_exact()
     best = certified_value(optimum or solve_multi_path(instance, paths))
-    joint, faults = _accumulate(verifier, instance, paths if verifier.multipath else 1)
+    joint, faults = _accumulate(verifier, instance, paths if verifier.multipath else 1, workers)
     return judge(verifier.name, instance, paths, joint, faults, best)
 
 
@@ -80,13 +88,37 @@ def shown_paths(instance: Instance, leaves: DraftedTuple) -> str:
     return " | ".join(format_context(instance.tree.path(leaf)) for leaf in leaves)
 
 
-def _accumulate(verifier: Verifier, instance: Instance, paths: int) -> tuple[Array, list[str]]:
+def _accumulate(verifier: Verifier, instance: Instance, paths: int, workers: int) -> tuple[Array, list[str]]:
     """Pr[Z = z, Y = y] over all that can be drafted, and the laws that are none."""
+    every, count = _everything_drafted(verifier, instance, paths)
+    parallel = Parallel(n_jobs=workers if count > PROCESSES_FROM else 1, return_as="generator")
+    parts = parallel(
+        delayed(_part)(verifier, instance, tuples) for tuples in _in_parts(every, TUPLES_PER_TASK)
+    )
+    total = np.full((len(instance.tree), instance.tree.vocab), Fraction(0), dtype=object)
+    faults: list[str] = []
+    with tqdm(total=count, unit="tuple", leave=False, delay=2, disable=None) as bar:
+        for tuples, part, wrong in parts:
+            total = total + part
+            faults += wrong
+            bar.update(tuples)
+    return total, faults[:FAULTS_SHOWN]
+
+
+def _in_parts(every: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    rest = iter(every)
+    while part := list(itertools.islice(rest, size)):
+        yield part
+
+
+def _part(
+    verifier: Verifier, instance: Instance, tuples: list[tuple[DraftedTuple, Fraction]]
+) -> tuple[int, Array, list[str]]:
+    """How many drafted tuples these are, their share of Pr[Z = z, Y = y], and the laws that are none."""
     tree = instance.tree
     total = np.full((len(tree), tree.vocab), fmpq(0), dtype=object)
     faults: list[str] = []
-    every, count = _everything_drafted(verifier, instance, paths)
-    for leaves, probability in tqdm(every, total=count, unit="tuple", leave=False, delay=2, disable=None):
+    for leaves, probability in tuples:
         drafted = draft_tree(instance, leaves)
         try:
             law = verifier.law(drafted)
@@ -107,7 +139,7 @@ def _accumulate(verifier: Verifier, instance: Instance, paths: int) -> tuple[Arr
                 "not sum to one"
             )
         total[_places(instance, drafted)] += to_fmpq(probability) * table
-    return exact_array(total.ravel()).reshape(total.shape), faults
+    return len(tuples), exact_array(total.ravel()).reshape(total.shape), faults
 
 
 def _everything_drafted(
