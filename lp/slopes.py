@@ -24,11 +24,18 @@ TOLERANCE = 1e-9
 WIDTH = 1e-6
 """Relative width of the bracket at which the rounds stop, where it is looked at."""
 
-REPAIR_EVERY = 10
+REPAIR_EVERY = 5
 """Rounds between two looks at the bracket."""
 
 MEMORY = 0.7
-"""Weight of the past in the average of the solutions; it often needs less repair than the last solution."""
+"""Weight of the past in the average of the solutions.
+
+Antichains that the average violates are deeper cuts than those of the last solution alone, an extreme point that
+jumps about, and the average often needs less repair.
+"""
+
+SMALLEST_UNIT = 1e-6
+"""Between models that hardly ever agree the optimum is small: the solver is shown multiples of block verification's."""
 
 FIRST_SLOPES = 6
 SLOPES_PER_ROUND = 8
@@ -92,11 +99,12 @@ class SlopeProgram:
     rows M(z) >= sum of M(zy) are there from the start.
     """
 
-    def __init__(self, tree: PrefixTree, laws: tuple[Array, Array, Array], paths: int) -> None:
+    def __init__(self, tree: PrefixTree, laws: tuple[Array, Array, Array], paths: int, unit: float) -> None:
+        """`laws` are target, draft and joint draft, each (n,); `unit` is about what the optimum will be."""
         self.tree, self.paths = tree, paths
         self.top = TopSets(tree, *laws)
         ceiling = np.array([hit_probability(float(t), paths) for t in self.top.mass[1:]])
-        self.session = MatrixSession(self.top.costs, ceiling)
+        self.session = MatrixSession(self.top.costs, ceiling, unit)
         self.session.add_rows(*self.top.fixed_rows())
         self.slopes: list[float] = []
         self._first: list[int] = []  # M(z) of a slope is variable first + z - 1
@@ -200,12 +208,13 @@ def slope_phase(instance: Instance, paths: int) -> FloatBracket:
     """
     tree, joint = instance.tree, instance.joint_draft
     clock = _Clock()
-    program = SlopeProgram(tree, (instance.target, instance.draft, joint), paths)
+    feasible = block_budgets(instance)
+    unit = min(1.0, max(SMALLEST_UNIT, float(feasible[1:].sum())))
+    program = SlopeProgram(tree, (instance.target, instance.draft, joint), paths, unit)
     if paths > 1 and program.top.inner > 1:
         for mass in np.arange(1, FIRST_SLOPES + 1) / (FIRST_SLOPES + 1):
             program.add_slope(slope_at(float(mass), paths))
     average: Array | None = None
-    feasible = block_budgets(instance)
     clock.count("build")
     rounds = iterations = work = 0
     bar = tqdm(desc="slopes", unit="round", delay=2, leave=False, disable=None)
@@ -224,7 +233,7 @@ def slope_phase(instance: Instance, paths: int) -> FloatBracket:
         weights, ratios = program.dual(solution.row_duals, solution.bound_duals)
         average = budgets if average is None else MEMORY * average + (1 - MEMORY) * budgets
         slopes, worst = program.new_slopes(budgets, joint)
-        added = program.separate(solution.values, budgets, joint)
+        added = sum(program.separate(solution.values, one, joint) for one in (budgets, average))
         converged = worst <= TOLERANCE or not (added or slopes)
         clock.count("separate")
         stop = converged or rounds >= ROUND_LIMIT or work > WORK_LIMIT

@@ -198,12 +198,15 @@ class FloatSolution:
 
 
 class MatrixSession(_Highs):
-    """Maximise over 0 <= x <= upper and rows A x <= b, given as arrays; it can grow by variables and rows."""
+    """Maximise over 0 <= x <= upper and rows A x <= b, given as arrays; it can grow by variables and rows.
 
-    def __init__(self, costs: Array, upper: Array) -> None:
+    The solver is shown x and b in multiples of a unit, because its tolerances are absolute.
+    """
+
+    def __init__(self, costs: Array, upper: Array, unit: float) -> None:
         super().__init__()
-        self.width, self.height = len(costs), 0
-        self._append_columns(costs, upper)
+        self.width, self.height, self._unit = len(costs), 0, unit
+        self._append_columns(costs, upper / unit)
 
     def add_free_variables(self, count: int) -> None:
         """Append variables without cost and without upper bound."""
@@ -212,7 +215,7 @@ class MatrixSession(_Highs):
 
     def add_rows(self, matrix: sparse.csr_array, upper: Array) -> None:
         """Append rows with these upper bounds; the next `solve` starts from the last basis."""
-        self._append_rows(matrix, np.full(len(upper), -self._highspy.kHighsInf), upper)
+        self._append_rows(matrix, np.full(len(upper), -self._highspy.kHighsInf), upper / self._unit)
         self.height += len(upper)
 
     def solve(self) -> FloatSolution:
@@ -221,8 +224,8 @@ class MatrixSession(_Highs):
         found, info = self._highs.getSolution(), self._highs.getInfo()
         return FloatSolution(
             self._status(),
-            float(info.objective_function_value),
-            np.array(found.col_value),
+            float(info.objective_function_value) * self._unit,
+            np.array(found.col_value) * self._unit,
             np.array(found.row_dual),
             np.array(found.col_dual),
             int(info.simplex_iteration_count),
