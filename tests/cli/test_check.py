@@ -124,6 +124,14 @@ def test_everything_holds_on_the_small_grid() -> None:
         assert outcome.passed, f"{statement.number}: {outcome.failures}"
 
 
+def test_two_processes_find_what_one_finds() -> None:
+    statements = [s for s in STATEMENTS if s.number in ("2.3", "3.1", "10.1", "12.4")]
+    grid = small_grid()
+    alone, shared = (run_checks(Grid(grid.cases), statements, workers=workers) for workers in (1, 2))
+    assert shared == alone
+    assert shared.passed
+
+
 def with_first_path_accepted(tree: DraftTree) -> AcceptanceLaw:
     """Accepts the deepest drafted node whatever the target says: not lossless."""
     joint = tree.target * 0

@@ -12,6 +12,7 @@ from nodebudget.lp import Instance, load_instance, random_instance, solve_multi_
 from nodebudget.lp.drafting import drafted_tuples
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, Verifier
 from nodebudget.verifiers.audit import audit_exact, draft_tree, picks
+from nodebudget.verifiers.audit import exact as exact_module
 from nodebudget.verifiers.default_instances import TrialInstance, default_instances
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -83,11 +84,13 @@ def test_budgets_by_enumeration_are_the_formula() -> None:
     assert np.array_equal(found.budgets, token_budgets(instance))
 
 
-def test_a_law_that_is_none_is_not_prefix_matching() -> None:
-    def half(tree: DraftTree) -> AcceptanceLaw:
-        stop = np.array([Fraction(1, 2)] + [Fraction(0)] * (len(tree.nodes) - 1))
-        return AcceptanceLaw(tree, stop, lambda index: tree.target[index])
+def half(tree: DraftTree) -> AcceptanceLaw:
+    """Half the mass is missing."""
+    stop = np.array([Fraction(1, 2)] + [Fraction(0)] * (len(tree.nodes) - 1))
+    return AcceptanceLaw(tree, stop, lambda index: tree.target[index])
 
+
+def test_a_law_that_is_none_is_not_prefix_matching() -> None:
     found = audit_exact(Verifier("half", half, True, "a negative control"), motivating(), 1)
     assert not found.prefix_matching
     assert "does not sum to one" in found.faults[0]
@@ -121,6 +124,23 @@ def test_many_paths_of_greedy_are_audited_by_ranking() -> None:
     found = audit_exact(VERIFIERS["gbv"], load_instance(CASES / "random_v8_l2_s19.json"), 4)
     assert found.lossless
     assert found.accepted_tokens == Fraction(34355070087728207, 41133665367429120)
+
+
+@pytest.mark.parametrize(
+    "verifier",
+    [VERIFIERS["specinfer"], Verifier("half", half, True, "a negative control")],
+    ids=lambda v: v.name,
+)
+def test_processes_share_the_tuples_and_find_the_same(
+    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = audit_exact(verifier, motivating(), 3)
+    monkeypatch.setattr(exact_module, "PROCESSES_FROM", 10)
+    monkeypatch.setattr(exact_module, "TUPLES_PER_TASK", 7)
+    shared = audit_exact(verifier, motivating(), 3, workers=2)
+    assert np.array_equal(shared.joint, alone.joint)
+    assert shared.faults == alone.faults
+    assert bool(shared.faults) == (verifier.name == "half")
 
 
 def test_too_many_tuples_are_refused() -> None:
