@@ -13,11 +13,12 @@ from joblib import Parallel, delayed
 from nodebudget.lp import Instance, Optimum, solve_multi_path
 from nodebudget.lp.antichains import check_paths
 from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
-from nodebudget.lp.rationals import Array, exact_array, to_fmpq, to_fraction
+from nodebudget.lp.rationals import Array, exact_array, fmpq_array, to_fmpq, to_fraction
 from nodebudget.lp.trees import format_context
 from tqdm import tqdm
 
 from ..laws import AcceptanceLaw
+from ..nodes import PathNodes
 from ..paths import DraftTree
 from ..registry import Verifier
 from .judgement import ExactAudit, judge
@@ -116,10 +117,14 @@ def _part(
 ) -> tuple[int, Array, list[str]]:
     """How many drafted tuples these are, their share of Pr[Z = z, Y = y], and the laws that are none."""
     tree = instance.tree
+    target = _stacked([instance.target_law(node) for node in range(len(tree))])
+    draft = _stacked([instance.draft_law(node) for node in range(tree.leaves.start)])
     total = np.full((len(tree), tree.vocab), fmpq(0), dtype=object)
     faults: list[str] = []
     for leaves, probability in tuples:
-        drafted = draft_tree(instance, leaves)
+        nodes = PathNodes([tree.path(leaf) for leaf in leaves])
+        places = _places(instance, nodes)
+        drafted = DraftTree(nodes, target[places], draft[places[: nodes.inner]], check=False)
         try:
             law = verifier.law(drafted)
             if not isinstance(law, AcceptanceLaw) or law.tree is not drafted:
@@ -138,7 +143,7 @@ def _part(
                 f"for the drafted paths {shown_paths(instance, leaves)} the law is negative somewhere or does "
                 "not sum to one"
             )
-        total[_places(instance, drafted)] += to_fmpq(probability) * table
+        total[places] += to_fmpq(probability) * table
     return len(tuples), exact_array(total.ravel()).reshape(total.shape), faults
 
 
@@ -236,10 +241,15 @@ def _working_joint(law: AcceptanceLaw) -> Array:
     return np.asarray(stop[:, None] * rows(law.tree.arrays.positions(len(law.tree.nodes))))
 
 
-def _places(instance: Instance, drafted: DraftTree) -> list[int]:
+def _stacked(laws: list[Array]) -> Array:
+    """Exact laws (V,) as rows of one array of fmpq numbers, so that they are converted once."""
+    return np.stack([fmpq_array(law) for law in laws])
+
+
+def _places(instance: Instance, nodes: PathNodes) -> list[int]:
     """The instance's node of each drafted node; on the full tree children are numbered by their tokens."""
     first_child = instance.tree.first_child
     places = [0]
-    for above, token in zip(drafted.nodes.parent[1:], drafted.nodes.token[1:], strict=True):
+    for above, token in zip(nodes.parent[1:], nodes.token[1:], strict=True):
         places.append(int(first_child[places[above]]) + int(token))
     return places
