@@ -106,7 +106,11 @@ def cutting_planes(variables: BudgetVariables, program: LinearProgram) -> Cuttin
         session.add_rows(new_rows)
     bar.close()
     converged = not broken or not fresh  # without fresh ones, what is left is the solver's own tolerance
-    feasible = last if converged else _feasible_between(block_budgets(instance.to_float()), average, separate)
+    feasible = (
+        last
+        if converged
+        else _feasible_between(block_budgets(instance.without_leaf_laws().to_float()), average, separate)
+    )
     lower = float(accepted_tokens(feasible))
     return CuttingPlanes(tuple(rows), solution, rounds, converged, lower, solution.objective, feasible)
 

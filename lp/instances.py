@@ -288,7 +288,11 @@ def _check_context(context: tuple[int, ...], vocab: int, depth: int, name: str) 
 
 
 def _dyadic_law(law: Array) -> dict[int, Fraction]:
-    support = {int(y): to_fraction(float(law[y])) for y in np.flatnonzero(law)}
-    largest = max(support, key=lambda y: support[y])
-    support[largest] = 1 - sum((value for y, value in support.items() if y != largest), Fraction(0))
+    tokens = np.flatnonzero(law)
+    support = {y: to_fraction(value) for y, value in zip(tokens.tolist(), law[tokens].tolist(), strict=True)}
+    largest = int(np.argmax(law))
+    # All denominators are powers of two: sums of integers over the largest of them.
+    unit = max(value.denominator for value in support.values())
+    rest = sum(value.numerator * (unit // value.denominator) for y, value in support.items() if y != largest)
+    support[largest] = Fraction(unit - rest, unit)
     return support

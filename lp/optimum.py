@@ -148,7 +148,7 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
 
 def _solve_large(instance: Instance, paths: int, *, certify: bool) -> Optimum:
     """LP_K by the slope programs, with the bracket proven in rationals."""
-    floats = instance.to_float()
+    floats = instance.without_leaf_laws().to_float()
     live = np.flatnonzero(instance.live)
     if len(live) < len(instance.tree):
         tree, _ = floats.tree.restrict(instance.live)

@@ -146,7 +146,7 @@ class BudgetVariables:
 
     def _units(self) -> Array:
         """An upper bound on every budget, D(zy) <= min(f(q(zy)), p(y|z) D(z)), as the size of the variable."""
-        floats = self.instance.to_float()
+        floats = self.instance.without_leaf_laws().to_float()
         ceiling = np.array([hit_probability(float(t), self.paths) for t in floats.joint_draft])
         units = block_budgets(floats, np.concatenate(([1.0], ceiling[1:])))[self.nodes]
         return np.maximum(units, np.finfo(float).tiny)
