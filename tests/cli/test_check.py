@@ -209,7 +209,7 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("8.1", budgets, "hit_probability", lambda mass, paths: min(1, paths * mass)),
     ("10.1", verifiers, "VERIFIERS", with_verifier("nss", with_first_path_accepted)),
     ("12.1", mixed, "mixed_verifier", lambda _: replace(VERIFIERS["mixed"], law=with_first_path_accepted)),
-    ("12.1", mixed, "skewed_draft", lambda instance, paths, _: skewed_draft(instance, paths)),
+    ("12.1", mixed, "skewed_draft", lambda instance, paths, _=None: skewed_draft(instance, paths)),
     ("12.2", mixed, "ratio_ranking", neutral),
     ("12.2", mixed, "neutral", ratio_ranking),
     ("12.3", mixed, "depth_one_optimum", lambda instance, k: depth_one_optimum(instance, k) + HAIR),
