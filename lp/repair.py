@@ -9,16 +9,20 @@ from .budgets import block_budgets
 from .instances import Instance
 from .rationals import Array
 
-SWEEPS = 60
+SWEEPS = 100
+
+AT_ONCE = 10
+"""Violated antichains of a sweep, spread over the hull: scaling these down mends most of their neighbours."""
+
 ROUNDING = 1e-12
 
 
 def feasible_budgets(instance: Instance, budgets: Array, paths: int) -> Array:
     """float array (n,): feasible budgets near those given, up to a relative excess of 1e-12.
 
-    First each node is brought below its own ceiling f(q(z)) and below p(y|z) D(z). Then the nodes of every violated
-    antichain are scaled down together until it holds, and the nodes below them where they must follow. What is
-    still violated after many sweeps is taken away by scaling all budgets.
+    First each node is brought below its own ceiling f(q(z)) and below p(y|z) D(z). Then, a few violated antichains
+    at a time, the nodes of each are scaled down together until it holds, and the nodes below them where they must
+    follow. What is still violated after many sweeps is taken away by scaling all budgets.
     """
     tree, mass = instance.tree, instance.joint_draft
     ceiling = np.array([hit_probability(float(t), paths) for t in mass])
@@ -26,7 +30,7 @@ def feasible_budgets(instance: Instance, budgets: Array, paths: int) -> Array:
     out[0] = 1.0
     out = block_budgets(instance, out)
     for _ in range(SWEEPS):
-        broken = violated_antichains(tree, out, mass, paths, relative=ROUNDING)
+        broken = violated_antichains(tree, out, mass, paths, relative=ROUNDING, limit=AT_ONCE)
         if not broken:
             return out
         for antichain in broken:
@@ -39,5 +43,5 @@ def feasible_budgets(instance: Instance, budgets: Array, paths: int) -> Array:
     while broken:
         scale = min(hit_probability(a.draft_mass, paths) / a.budget for a in broken)
         out[1:] *= scale * (1 - ROUNDING)
-        broken = violated_antichains(tree, out, mass, paths, relative=ROUNDING)
+        broken = violated_antichains(tree, out, mass, paths, relative=ROUNDING, limit=AT_ONCE)
     return out

@@ -16,6 +16,9 @@ from .rationals import Array
 FEASIBILITY = 1e-9
 """Primal and dual feasibility tolerance asked of every engine (HiGHS takes no less than 1e-10)."""
 
+DEVEX = 1
+"""Edge weights that need no start: exact ones are computed anew, a linear system per row, whenever rows come in."""
+
 Engine = Literal["highs", "scipy", "cvxpy"]
 
 
@@ -205,6 +208,7 @@ class MatrixSession(_Highs):
 
     def __init__(self, costs: Array, upper: Array, unit: float) -> None:
         super().__init__()
+        self._set("simplex_dual_edge_weight_strategy", DEVEX)
         self.width, self.height, self._unit = len(costs), 0, unit
         self._append_columns(costs, upper / unit)
 
