@@ -169,6 +169,14 @@ class Arrays:
             row[order] = values
         return back
 
+    def find(self, order: Array, tokens: Any) -> Array:
+        """(m,): the place of each of m tokens, given on the host, in an order (1, V)."""
+        if self.torch:
+            found = order == self.index(tokens)[:, None]
+            return self.xp.argmax(self.xp.astype(found, self.xp.uint8), axis=1)
+        places = {token: int((order[0] == token).argmax()) for token in set(tokens.tolist())}
+        return np.array([places[token] for token in tokens.tolist()])
+
     def sums_before(self, rows: Array) -> Array:
         """(g, V): for each entry of a row the sum of those before it."""
         if self.torch or self.exact:

@@ -60,9 +60,14 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     def skewed(position: Array) -> Array:
         draft = tree.draft_rows(arrays.take(path, position))
         own = arrays.take(rho, position)[:, None]
-        under = arrays.take(sigma, position)[:, None] + own * arrays.take(below, position)
-        factor = power_sum(count, under + own * draft, under)
-        return draft * (factor / arrays.take(base, position)[:, None])
+        under = own * arrays.take(below, position)
+        under += arrays.take(sigma, position)[:, None]
+        upto = own * draft
+        upto += under
+        factor = power_sum(count, upto, under)
+        factor /= arrays.take(base, position)[:, None]
+        factor *= draft
+        return factor
 
     # S(v, u) = v^(K-1) S(1, u/v): for the token itself, of which v^(K-1) may underflow.
     ratio = arrays.divide(xp.concat(under), xp.concat(upto))
@@ -84,8 +89,7 @@ def pick_path(tree: DraftTree) -> tuple[Array, Array]:
     path, orders = [arrays.index([0])], []
     for i in range(nodes.depth):
         order = ranking(tree, tree.target_rows(path[-1]), tree.draft_rows(path[-1]))
-        tokens = arrays.index(nodes.token[nodes.path_nodes[:, i + 1]])
-        rank = xp.argmax(xp.astype(order == tokens[:, None], xp.uint8), axis=1)
+        rank = arrays.find(order, nodes.token[nodes.path_nodes[:, i + 1]])
         rank = xp.where(standing, rank, tree.vocab)
         standing = standing & (rank == xp.min(rank))
         picked = xp.reshape(xp.max(xp.where(standing, everyone, 0)), (1,))

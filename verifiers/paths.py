@@ -171,7 +171,7 @@ class DraftTree:
         tree.nodes, tree.rounding, tree._tolerance = self.nodes, self.rounding, self._tolerance
         # DLPack refuses the memory of any other device.
         tree._target, tree._draft, tree._target_totals, tree._draft_totals = (
-            np.from_dlpack(part.detach()) for part in rows
+            np.from_dlpack(part) for part in rows
         )
         tree.arrays = Arrays(tree._target, self.arrays.precision)
         tree._as_tensors = self.arrays.xp.asarray
