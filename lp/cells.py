@@ -18,14 +18,30 @@ from .rationals import float_array, is_exact
 SINGLY = 16
 """How many tokens of a large vocabulary are cells of their own."""
 
-OCTAVES, STEP_BITS = 6, 2
-"""The others' cells: from which power of 1/2 of p/q to which of 2, and 2**STEP_BITS for each factor of 2."""
+BINS = 49
+"""The others' cells, by p/q; the one in the middle is for p = q."""
 
-BINS = (2 * OCTAVES << STEP_BITS) + 1
+OCTAVES, BEND = 6, 1.0
+"""From which power of 1/2 of p/q to which of 2, and at how many octaves from p = q the cells get wide: like models
+differ by little, and there a step must be small."""
+
+STEP_BITS = 7
+"""Ratios are read off in 2**STEP_BITS steps for each factor of 2."""
 
 SINGLE_MANTISSA_BITS, SINGLE_BIAS = 23, 127
 LOWEST_PLACE = SINGLE_BIAS - OCTAVES << STEP_BITS
 """The bits of 2**-OCTAVES in single precision, without the last of the mantissa."""
+
+
+def _bins() -> np.ndarray:
+    """The bin of each step."""
+    steps = 2 * OCTAVES << STEP_BITS
+    octaves = np.linspace(-OCTAVES, OCTAVES, steps + 1)
+    share = octaves / (np.abs(octaves) + BEND) * (OCTAVES + BEND) / OCTAVES
+    return np.rint((share + 1) * (BINS // 2)).astype(np.int64)
+
+
+BIN_OF_STEP = _bins()
 
 CELLS = SINGLY + BINS
 """Most cells; up to as many tokens are all cells of their own."""
@@ -63,9 +79,13 @@ def _ratio_bins(target: Any, draft: Any) -> Any:
         ratio = xp.astype(target / draft, xp.float32)
     # Floats that are not negative are ordered as their bits are: the exponent, and the first bits of the mantissa.
     dropped = SINGLE_MANTISSA_BITS - STEP_BITS
-    # Half a step more, so that 1 is in the middle of a bin: equal laws that differ by rounding share a cell.
+    # Half a step more, so that 1 is in the middle of a step: equal laws that differ by rounding share a cell.
     place = (ratio.view(xp.int32) + (1 << dropped >> 1) >> dropped) - LOWEST_PLACE
-    return xp.astype(place.clip(0, BINS - 1), xp.int64)
+    bins = xp.asarray(BIN_OF_STEP)
+    if array_api_compat.is_torch_array(draft):
+        # A blocking copy would make the host wait for the device's queue.
+        bins = bins.to(draft.device, non_blocking=True)
+    return bins[place.clip(0, len(BIN_OF_STEP) - 1)]
 
 
 def _largest(values: Any) -> Any:

@@ -267,6 +267,14 @@ def test_lossless_beyond_the_cells(precision: str, tolerance: float) -> None:
     assert np.abs(draft - target).sum() / 2 > 0.1
 
 
+@pytest.mark.parametrize("vocab", [CELLS + 1, 200])
+def test_cells_keep_what_nearly_equal_laws_have_to_gain(vocab: int) -> None:
+    instance = random_instance("logits", vocab, 1, seed=0, similarity=0.95, concentration=0.5).to_float()
+    single, best = (float(depth_one_optimum(instance, paths)) for paths in (1, 2))
+    value = float(accepted_tokens(skewed_draft(instance, 2)[1]))
+    assert 0.9 * (best - single) < value - single <= best - single + 1e-12
+
+
 def test_large_vocabularies_have_a_selection_of_their_own() -> None:
     assert mixed_selection(CELLS) is MIXED
     assert mixed_selection(CELLS + 1) is QUICK
