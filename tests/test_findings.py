@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nodebudget.experiments.mixed_study import PATHS, SHAPE, SWEEP, VERIFIERS, load
 from nodebudget.lp import Instance, accepted_tokens
 from nodebudget.lp.rationals import fmpq_array, to_fraction
 from nodebudget.paper_figures import RESULTS
@@ -79,6 +80,14 @@ def test_mixed_selection() -> None:
     ]
     assert len(shares) == 5
     says(f"keeps {min(shares):.1%} to {max(shares):.1%} of OPT_2 on each of the five families")
+    accepted = {
+        name: np.array([row["accepted_tokens"] for row in where(families, verifier=name)])
+        for name in ("bv", "mixed")
+    }
+    gain = np.array([row["optimum"] for row in where(families, verifier="bv")]) - accepted["bv"]
+    gains = gain > 1e-9
+    closed = ((accepted["mixed"] - accepted["bv"])[gains] / gain[gains]).mean()
+    says(f"closes {closed:.1%} on the five families")
     paths = where(rows_of(RESULTS, "paths"), paths=8, similarity=0.95)
     gbv, mixed = (1 + mean(where(paths, verifier=name), "accepted_tokens") for name in ("gbv", "mixed"))
     best = 1 + mean(where(paths, verifier="bv"), "optimum")
@@ -188,3 +197,19 @@ def test_every_linked_file_exists() -> None:
     assert links
     for link in links:
         assert (Path(__file__).parents[1] / "docs" / link).exists(), link
+
+
+def test_mixed_selection_on_larger_instances() -> None:
+    rows = load(RESULTS / "mixed_study.csv")
+    for vocab, depth in SWEEP:
+        line = [f"{vocab}", f"{depth}"]
+        for paths in PATHS:
+            here = [r for r in rows if (r.vocab, r.depth, r.paths) == (vocab, depth, paths)]
+            assert len(here) == 4
+            gbv, *mixed = (f"{np.mean([r.closed(name) for r in here]):.1%}" for name in VERIFIERS)
+            line += [gbv, ", ".join(mixed)]
+        says(f"| {' | '.join(line)} |")
+    worst = min((r for r in rows if (r.vocab, r.depth) == SHAPE), key=lambda r: r.closed("mixed"))
+    assert (worst.similarity, worst.concentration, worst.seed, worst.paths) == (0.5, 1.0, 10, 4)
+    says(f"are at {worst.closed('mixed'):.0%}")
+    says(f"BV {worst.bv:.4f}, mixed {worst.mixed:.4f}, OPT_4 {worst.optimum:.4f}")

@@ -34,8 +34,9 @@ def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the README's commands name."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(ROOT / "tests" / "cases", folder / "tests" / "cases")
-    (own_verifier,) = (code for code in PYTHON if "DraftTree" in code)
-    (folder / "my_verifiers.py").write_text(own_verifier, encoding="utf-8")
+    for name, word in (("my_verifiers.py", "DraftTree"), ("my_rules.py", "OnPath")):
+        (code,) = (code for code in PYTHON if word in code)
+        (folder / name).write_text(code, encoding="utf-8")
     return folder
 
 

@@ -146,6 +146,31 @@ def test_an_instance_where_it_is_below_greedy_multipath() -> None:
     assert accepted_tokens(block_budgets(instance)) < value < greedy == Fraction(71, 56)
 
 
+def tied_root(good: int, bad: int) -> Instance:
+    """Tokens 1 and 2 have the same ratio at the root; below the good one laws overlap, below the bad one not."""
+    half, none = Fraction(1, 2), Fraction(0)
+    sevenths = [Fraction(k, 7) for k in (3, 2, 2)]
+    target = {
+        (): [none, half, half],
+        (0,): sevenths,
+        (good,): [half / 2, half, half / 2],
+        (bad,): [half, none, half],
+    }
+    draft = {(): sevenths, (0,): sevenths, (good,): [none, half, half], (bad,): [none, none + 1, none]}
+    return Instance.from_laws(3, 2, target, draft)
+
+
+def test_a_tie_can_send_the_mass_where_it_is_of_use() -> None:
+    """The root keeps 1 - (3/7)^2 = 40/49; of what comes to the good token, 24, 16 or 20 of 49, three quarters go on."""
+    for good, bad, through in ((1, 2, 24), (2, 1, 16)):
+        instance = tied_root(good, bad)
+        greedy = block_budgets(instance, greedy_skewed_draft(instance, 2))
+        assert accepted_tokens(greedy) == Fraction(40, 49) + Fraction(3, 4) * Fraction(through, 49)
+        assert accepted_tokens(skewed_draft(instance, 2)[1]) == Fraction(40, 49) + Fraction(3, 4) * Fraction(
+            20, 49
+        )
+
+
 def deterministic_below(depth: int) -> Instance:
     """Below token 1 the laws are disjoint; below 0 the target wants 0, and the draft too, but for one level."""
     half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
