@@ -42,9 +42,10 @@ class Optimum:
         budgets: array (n,), optimal node budgets, exact or float like `value`.
         certificate: the verified proof, or None. For a float instance it is about the rational reading of
             the instance (`Instance.to_exact`).
-        status: "optimal, certified"; "optimal in floats, not certified" with the reason; or "bounded in floats,
-            not certified" when the cutting planes stopped early; or "bracketed, both ends proven, not certified". In
-            the last two cases `value` is only an upper bound, and `budgets` attain the lower end.
+        status: "optimal, certified"; "optimal in floats, not certified" with the reason; "bracketed, both ends
+            proven, not certified" for large trees and where the cutting planes stopped early; or "bounded in floats,
+            not certified" where the slope programs stopped early and no proof was asked for. In the last two cases
+            `value` is only an upper bound, and `budgets` attain the lower end.
         bracket: floats between which the optimum lies; equal when it is certified or the solver converged on a
             small tree.
         rows: number of constraints in the last program.
@@ -98,8 +99,10 @@ def solve_multi_path(
     """
     if method == "cuts":
         check_paths(paths)
-        if np.count_nonzero(instance.live) > SMALL_TREE:
-            return _solve_large(instance, paths, certify=certify)
+        nodes = np.count_nonzero(instance.live)
+        if nodes > SMALL_TREE:
+            large = f"the tree has {nodes} nodes; certificates are tried up to {SMALL_TREE}"
+            return _solve_large(instance, paths, certify=certify, why=large)
         return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
     if method == "enumerate":
         return _solve(
@@ -117,13 +120,12 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
         "antichains": sum(row.kind != "target-matching" for row in found.rows),
         "rounds": found.rounds,
     }
+    if not found.converged:
+        stopped = f"the cutting planes stopped after {found.rounds} rounds"
+        return _solve_large(instance, paths, certify=certify, why=stopped)
     bracket = (min(found.lower, found.upper), found.upper)  # a converged solution may sum up to an ulp more
     reason = "certification was not asked for"
-    if not found.converged:
-        reason = (
-            f"stopped after {found.rounds} rounds; the optimum lies between {found.lower} and {found.upper}"
-        )
-    elif certify:
+    if certify:
         try:
             certificate = _certify(variables, found.rows, found.solution)
         except NotCertified as error:
@@ -139,15 +141,21 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
             return Optimum(
                 paths, value, budgets, certificate, CERTIFIED, exactly, **size, proven=(value, value)
             )
-    said = NOT_CERTIFIED if found.converged else NOT_CONVERGED
     proven = _proven(reading, paths, found.feasible, _weights(variables, found)) if certify else None
     return Optimum(
-        paths, found.upper, found.feasible, None, f"{said} ({reason})", bracket, **size, proven=proven
+        paths,
+        found.upper,
+        found.feasible,
+        None,
+        f"{NOT_CERTIFIED} ({reason})",
+        bracket,
+        **size,
+        proven=proven,
     )
 
 
-def _solve_large(instance: Instance, paths: int, *, certify: bool) -> Optimum:
-    """LP_K by the slope programs, with the bracket proven in rationals."""
+def _solve_large(instance: Instance, paths: int, *, certify: bool, why: str) -> Optimum:
+    """LP_K by the slope programs, with the bracket proven in rationals; `why` there is no certificate."""
     floats = instance.without_leaf_laws().to_float()
     live = np.flatnonzero(instance.live)
     if len(live) < len(instance.tree):
@@ -163,8 +171,7 @@ def _solve_large(instance: Instance, paths: int, *, certify: bool) -> Optimum:
         proven = _proven(reading, paths, budgets, weights, ratios)
         low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
         said = f"{PROVEN}: between {low} and {high}"
-        reason = f"the tree has {len(live)} nodes; certificates are tried up to {SMALL_TREE}"
-        return Optimum(paths, high, budgets, None, f"{said} ({reason})", (low, high), *size, proven)
+        return Optimum(paths, high, budgets, None, f"{said} ({why})", (low, high), *size, proven)
     low, high = min(found.lower, found.upper), found.upper
     said, reason = NOT_CERTIFIED, "certification was not asked for"
     if not found.converged:
