@@ -45,7 +45,7 @@ HULL_LIMIT = 200
 ROUND_LIMIT = 60
 """Rounds after which the float phase stops and says so: a count, so that the same instance gives the same answer."""
 
-WORK_LIMIT = 5_000_000_000
+WORK_LIMIT = 12_000_000_000
 """Simplex iterations times rows, summed over the rounds after the first, after which it stops as well."""
 
 
@@ -204,7 +204,7 @@ class _Clock:
 def slope_phase(instance: Instance, paths: int) -> FloatBracket:
     """Solve LP_K on a float instance whose nodes all have target and draft mass.
 
-    Raises SolverFailure when the solver reports no optimum.
+    Raises SolverFailure when the solver reports no optimum of the first program.
     """
     tree, joint = instance.tree, instance.joint_draft
     clock = _Clock()
@@ -216,40 +216,44 @@ def slope_phase(instance: Instance, paths: int) -> FloatBracket:
             program.add_slope(slope_at(float(mass), paths))
     average: Array | None = None
     clock.count("build")
-    rounds = iterations = work = 0
+    rounds = iterations = work = rows = 0
+    converged = False
     bar = tqdm(desc="slopes", unit="round", delay=2, leave=False, disable=None)
     while True:
         solution = program.session.solve()
         clock.count("solve")
-        if solution.status is not Status.OPTIMAL:
+        stalled = solution.status is not Status.OPTIMAL
+        if not stalled:
+            bar.update()
+            rounds, iterations = rounds + 1, iterations + solution.iterations
+            rows, upper = program.session.height, solution.objective
+            work += solution.iterations * rows if rounds > 1 else 0
+            budgets = program.top.budgets(solution.values[: len(tree) - 1])
+            weights, ratios = program.dual(solution.row_duals, solution.bound_duals)
+            average = budgets if average is None else MEMORY * average + (1 - MEMORY) * budgets
+            slopes, worst = program.new_slopes(budgets, joint)
+            added = sum(program.separate(solution.values, one, joint) for one in (budgets, average))
+            converged = worst <= TOLERANCE or not (added or slopes)
+            clock.count("separate")
+        elif average is None:
             raise SolverFailure(
                 f"LP_{paths}, slopes: the float solver said {solution.status.value!r}, not optimal"
             )
-        bar.update()
-        rounds, iterations = rounds + 1, iterations + solution.iterations
-        work += solution.iterations * program.session.height if rounds > 1 else 0
-        rows = program.session.height
-        budgets = program.top.budgets(solution.values[: len(tree) - 1])
-        weights, ratios = program.dual(solution.row_duals, solution.bound_duals)
-        average = budgets if average is None else MEMORY * average + (1 - MEMORY) * budgets
-        slopes, worst = program.new_slopes(budgets, joint)
-        added = sum(program.separate(solution.values, one, joint) for one in (budgets, average))
-        converged = worst <= TOLERANCE or not (added or slopes)
-        clock.count("separate")
-        stop = converged or rounds >= ROUND_LIMIT or work > WORK_LIMIT
+        # Without a verdict on a later program the last one that had one stands.
+        stop = stalled or converged or rounds >= ROUND_LIMIT or work > WORK_LIMIT
         if stop or rounds % REPAIR_EVERY == 0:
             repaired = [feasible_budgets(instance, one, paths) for one in (budgets, average)]
             feasible = max((feasible, *repaired), key=lambda one: float(one[1:].sum()))
             lower = float(feasible[1:].sum())
             clock.count("repair")
-            if stop or solution.objective - lower <= WIDTH * solution.objective:
+            if stop or upper - lower <= WIDTH * upper:
                 break
         for slope in slopes:
             program.add_slope(slope)
     bar.close()
     return FloatBracket(
         lower,
-        solution.objective,
+        upper,
         feasible,
         weights,
         ratios,

@@ -109,6 +109,20 @@ class _Highs:
         start, index = matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32)
         self._must(self._highs.addRows(len(upper), lower, upper, matrix.nnz, start, index, matrix.data))
 
+    def _run(self) -> tuple[Status, int]:
+        """Run the simplex method: what it said, and how many iterations it took."""
+        self._highs.run()
+        status = self._status()
+        iterations = int(self._highs.getInfo().simplex_iteration_count)
+        if status is Status.UNKNOWN:
+            # After many added rows the last basis can be so ill-conditioned that HiGHS ends without a verdict,
+            # dual infeasibilities left (seen with V = 3, L = 5, K = 2). From scratch it reaches one.
+            self._must(self._highs.clearSolver())
+            self._highs.run()
+            status = self._status()
+            iterations += int(self._highs.getInfo().simplex_iteration_count)
+        return status, iterations
+
     def _status(self) -> Status:
         said = self._highs.getModelStatus()
         table = {
@@ -153,16 +167,7 @@ class HighsSession(_Highs):
 
     def solve(self) -> Solution:
         """Run the simplex method and read status, values, duals and basis."""
-        self._highs.run()
-        status = self._status()
-        iterations = int(self._highs.getInfo().simplex_iteration_count)
-        if status is Status.UNKNOWN:
-            # After many added rows the last basis can be so ill-conditioned that HiGHS ends without a verdict,
-            # dual infeasibilities left (seen with V = 3, L = 5, K = 2). From scratch it reaches one.
-            self._must(self._highs.clearSolver())
-            self._highs.run()
-            status = self._status()
-            iterations += int(self._highs.getInfo().simplex_iteration_count)
+        status, iterations = self._run()
         found = self._highs.getSolution()
         info = self._highs.getInfo()
         basis = self._highs.getBasis()
@@ -224,15 +229,15 @@ class MatrixSession(_Highs):
 
     def solve(self) -> FloatSolution:
         """Run the simplex method and read status, values and duals."""
-        self._highs.run()
+        status, iterations = self._run()
         found, info = self._highs.getSolution(), self._highs.getInfo()
         return FloatSolution(
-            self._status(),
+            status,
             float(info.objective_function_value) * self._unit,
             np.array(found.col_value) * self._unit,
             np.array(found.row_dual),
             np.array(found.col_dual),
-            int(info.simplex_iteration_count),
+            iterations,
         )
 
 

@@ -181,6 +181,17 @@ def test_a_solver_without_an_optimum_is_a_failure(said: Status, monkeypatch: pyt
         by_slopes(motivating(), 2)
 
 
+def test_a_solver_that_stalls_later_leaves_the_bracket_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = random_instance("flat", 4, 2, seed=3)
+    true = solve_multi_path(instance, 2).value
+    said = iter([Status.OPTIMAL] * 2 + [Status.UNKNOWN] * 2)  # the second of these after a start from scratch
+    monkeypatch.setattr(MatrixSession, "_status", lambda _: next(said))
+    found = by_slopes(instance, 2)
+    assert found.rounds == 2
+    assert found.proven[0] <= true <= found.proven[1]
+    assert next(said, None) is None
+
+
 def test_a_float_phase_cut_short_still_proves_its_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = random_instance("flat", 4, 2, seed=3)
     true = solve_multi_path(instance, 2).value
