@@ -27,7 +27,7 @@ def draw(results: Path) -> Any:
     for panel, paths in zip(panels, PATHS, strict=True):
         for name in ("mixed", "gbv"):
             shares = [
-                100 * np.mean([r.closed(name) for r in rows if r.similarity == s and r.paths == paths])
+                100 * float(np.mean([r.closed(name) for r in rows if r.similarity == s and r.paths == paths]))
                 for s in SIMILARITIES
             ]
             curve(panel, name, SIMILARITIES, shares)

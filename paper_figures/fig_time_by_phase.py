@@ -30,7 +30,9 @@ def draw(results: Path) -> Any:
 
 def _phases(axis: Any, rows: Rows, names: list[str]) -> None:
     """A bar for each verifier and K."""
-    place, ticks, labels = 0.0, [], []
+    place = 0.0
+    ticks: list[float] = []
+    labels: list[str] = []
     for name in names:
         start = place
         for row in sorted(where(rows, verifier=name), key=lambda row: row["paths"]):

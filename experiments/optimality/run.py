@@ -130,7 +130,8 @@ class Contexts:
         from nodebudget.verifiers.decoding.context_tree import TreeExpander
 
         sampling = SamplingLaw(config.temperature, config.top_k, config.top_p)
-        self.config, self.tokenizer = config, pair.tokenizer
+        self.config = config
+        self.tokenizer: Any = pair.tokenizer
         self.plain = Decoder(pair, None, sampling=sampling)
         self.expander = TreeExpander(pair, sampling)
 
