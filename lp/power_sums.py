@@ -16,7 +16,7 @@ def power_sum(count: int, first: Any, second: Any) -> Any:
     if count == 1:
         return first * 0 + 1
     total, a, b = 1, first, second
-    *bits, last = bin(count)[3:]
+    *bits, last = list(bin(count)[3:])
     for bit in bits:
         total, a, b = total * (a + b), a * a, b * b
         if bit == "1":

@@ -19,7 +19,7 @@ Rows are batches of nodes, of rationals, numpy floats, or torch tensors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import array_api_compat
@@ -52,8 +52,8 @@ class OnPath:
 
     def at(self, chosen: Array) -> OnPath:
         """The numbers of some of the nodes, by an index array or a mask."""
-        numbers = (part[chosen] for part in (self.target, self.draft, self.weight, self.state))
-        return OnPath(*numbers, self.remaining, self.rounding)
+        names = ("target", "draft", "weight", "state")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
 def classes(draft: Array, ranks: Array) -> tuple[Array, Array]:
@@ -132,7 +132,8 @@ def within(state: Array, below: Array, mass: Array) -> list[Array]:
         below, mass: c and B, of a shape that `state` without its last axis broadcasts to.
     """
     *lower, highest = (state[..., n] for n in range(state.shape[-1]))
-    value, slopes = below * 0 + highest, []
+    value = below * 0 + highest
+    slopes: list[Array] = []
     # One more step for the factor t of G(t) = t (g_1 + g_2 t + ...).
     for coefficient in (*reversed(lower), None):
         raised = [value, *(mass * slope for slope in slopes)]
