@@ -48,8 +48,8 @@ figures: $(VENV)/.core
 # The stored results themselves, one after the other; see the README for how long it takes.
 results: $(VENV)/.core
 	for study in $(basename $(wildcard paper_figures/results/*.toml)); do \
-	  rm -f $$study.parquet && \
-	  $(BIN)/nodebudget sweep $$study.toml --out $$study.parquet --workers $(WORKERS) || exit 1; \
+	  $(BIN)/nodebudget sweep $$study.toml --out $$study.new.parquet --workers $(WORKERS) && \
+	  mv $$study.new.parquet $$study.parquet || exit 1; \
 	done
 
 clean:

@@ -154,12 +154,22 @@ def run_decode(config: DecodeConfig) -> DecodeResult:
     return DecodeResult(
         config=config,
         pair=pair.name,
-        notes=pair.notes,
+        notes=(*pair.notes, *_reading_notes(decoders)),
         device=str(input_device(pair.target)),
         dtype=str(pair.target.dtype).removeprefix("torch."),
         names=tuple(prompt.name for prompt in prompts),
         runs=runs,
     )
+
+
+def _reading_notes(decoders: Sequence[Any]) -> list[str]:
+    """Which of the models were found not to take a tree mask: the same rows, but more tokens to read."""
+    masks = max((decoder.tree_mask for decoder in decoders), key=len)
+    return [
+        f"the {role} takes no tree mask (a trial gave other rows): it reads the paths as a batch"
+        for role, mask in zip(("target", "draft"), masks, strict=False)
+        if not mask
+    ]
 
 
 def decode_report(result: DecodeResult, *, text: bool) -> dict[str, Any]:

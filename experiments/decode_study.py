@@ -101,11 +101,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="the table [default: beside CONFIG]")
     options = parser.parse_args()
     file = options.out or options.config.with_suffix(".parquet")
+    there = file.exists()
     try:
         table = run_study(load_study(options.config), file)
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    print(f"{file}: {table.num_rows} rows")
+    print("verifier        K  L  temperature  tokens per block, 95% over prompts  tokens/s")
+    for row in table.to_pylist():
+        low, high = (row[f"expected_interval_{end}"] for end in ("low", "high"))
+        interval = "" if low is None else f"{low:.2f} to {high:.2f}"
+        print(
+            f"{row['verifier']:14}{row['paths']:3d}{row['length']:3d}{row['temperature']:13.2f}"
+            f"{row['expected_block_efficiency']:18.2f}{interval:>19}{row['tokens_per_second']:10.2f}"
+        )
+    print(f"{file}: {table.num_rows} rows{', complete before; --out computes them again' if there else ''}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Node budgets of the linear program, of GBV and of BV on the motivating instance, with two drafted paths."""
+"""Node budgets of the linear program, of GBV and of BV on the motivating instance, with three drafted paths."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from nodebudget.verifiers import VERIFIERS
 from .common import COLUMN
 from .instances import motivating
 
-PATHS = 2
+PATHS = 3
+
+SHORT = 5
+"""Longer fractions are written smaller, to stay inside their node."""
 
 
 def draw(results: Path) -> Any:
     """Three trees: the darker a node, the more often it is a prefix of what is accepted."""
     instance = motivating()
-    budgets: dict[str, Array] = {"LP$_2$": solve_multi_path(instance, PATHS).budgets}
+    budgets: dict[str, Array] = {"LP$_3$": solve_multi_path(instance, PATHS).budgets}
     for name, label in (("gbv", "GBV"), ("bv", "BV, one path")):
         of = VERIFIERS[name].budgets
         assert of is not None
@@ -43,12 +46,13 @@ def _tree(axis: Any, instance: Instance, budgets: Array) -> None:
     shades = [0.08 + 0.62 * float(value) for value in budgets]
     nx.draw_networkx_edges(graph, place, ax=axis, arrows=False, width=0.8, edge_color="#666666")
     nx.draw_networkx_nodes(
-        graph, place, ax=axis, node_size=560, node_color=shades, cmap="Blues", vmin=0, vmax=1,
+        graph, place, ax=axis, node_size=620, node_color=shades, cmap="Blues", vmin=0, vmax=1,
         edgecolors="#333333", linewidths=0.6,
     )  # fmt: skip
     for (path, value), shade in zip(graph.nodes(data="budget"), shades, strict=True):
         color = "white" if shade > 0.55 else "black"
-        axis.text(*place[path], str(value), ha="center", va="center", color=color, fontsize=7)
+        size = 7 if len(str(value)) <= SHORT else 5.5
+        axis.text(*place[path], str(value), ha="center", va="center", color=color, fontsize=size)
     tokens = nx.get_edge_attributes(graph, "token")
     nx.draw_networkx_edge_labels(
         graph, place, ax=axis, edge_labels=tokens, font_size=7, rotate=False,

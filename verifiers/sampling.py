@@ -30,8 +30,10 @@ def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
 
     Raises ValueError where the rows of the tree were no laws (NaN, negative entries, a total other than one,
     a drafted token of draft probability zero) or the law's probabilities do not sum to one, rather than
-    sampling from something else; TypeError for another kind of generator.
+    sampling from something else, and for what is no `AcceptanceLaw`; TypeError for another kind of generator.
     """
+    if not isinstance(law, AcceptanceLaw):
+        raise ValueError(f"law: got {type(law).__name__}; expected the AcceptanceLaw that a verifier returns")
     tree, arrays = law.tree, law.tree.arrays
     stop, rows = law.working()
     uniforms = _uniforms(arrays, rng)

@@ -66,6 +66,16 @@ def decode(
 LOCAL = ("--target", "target", "--draft", "draft")
 
 
+def test_a_model_without_a_tree_mask_is_told(
+    decode: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = (*LOCAL, *ENOUGH, "--verifier", "gbv", "--max-new-tokens", "4", "--json")
+    note = "the target takes no tree mask (a trial gave other rows): it reads the paths as a batch"
+    assert note not in json.loads(decode(*command)[1])["notes"]
+    monkeypatch.setattr("nodebudget.verifiers.decoding.tree_pass.takes_tree_mask", lambda model: False)
+    assert note in json.loads(decode(*command)[1])["notes"]
+
+
 def test_json(decode: Callable[..., tuple[int, str, str]]) -> None:
     command = (*LOCAL, *ENOUGH, "--compare", "token,traversal", "--max-new-tokens", "12", "--text", "--json")
     code, out, _ = decode(*command)

@@ -167,6 +167,11 @@ def test_fractions_from_a_users_law_can_be_sampled() -> None:
     assert len(sample(law, np.random.default_rng(0))) == 2
 
 
+def test_what_is_no_law_is_not_sampled_from() -> None:
+    with pytest.raises(ValueError, match="law: got int; expected the AcceptanceLaw that a verifier returns"):
+        sample(3, np.random.default_rng(0))  # type: ignore[arg-type]
+
+
 # No silent fallback: what is not a law is not sampled from.
 
 
