@@ -30,7 +30,8 @@ def order_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
         ratio = np.where(draft == 0, draft * 0, target / np.where(draft == 0, draft * 0 + 1, draft))
         return np.argsort(-ratio, axis=1, stable=True)
     if isinstance(draft, np.ndarray):
-        return np.stack([_host_order(*rows, rounding) for rows in zip(target, draft, strict=True)])
+        orders = [_host_order(*rows, rounding)[None] for rows in zip(target, draft, strict=True)]
+        return orders[0] if len(orders) == 1 else np.concatenate(orders)
     xp = array_api_compat.array_namespace(draft)
     if draft.device.type == "cpu":
         # Torch has no fast sort of integers on the CPU. DLPack shares the memory, and refuses any other device.

@@ -75,11 +75,14 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
         target -= taken
         return arrays.positive(target)
 
-    positions = arrays.positions(depth)
-    sums = [
-        arrays.sum(residual(positions[part], tree.target_rows(path[:-1][part])))
-        for part in arrays.parts(depth)
-    ]
+    # The root's is not asked for: its coin never fails.
+    positions, above = arrays.positions(depth)[1:], path[1:-1]
+    sums = [arrays.zeros(1)]
+    if depth > 1:
+        sums += [
+            arrays.sum(residual(positions[part], tree.target_rows(above[part])))
+            for part in arrays.parts(depth - 1)
+        ]
     excess = before.times(xp.concat(sums)).value()
     lack = 1 - before.value()
     # How often coins 1 .. L fail: never where S + 1 - w = 0. The coin at the root never fails.
