@@ -15,6 +15,7 @@ import sys
 import torch
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes
 from nodebudget.verifiers.decoding import Decoder, ModelPair, SamplingLaw
+from nodebudget.verifiers.decoding.tree_pass import prepare
 from transformers import LlamaConfig, LlamaForCausalLM
 
 PATHS, LENGTH = 4, 6
@@ -105,6 +106,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1  # what a wrong law takes is of no interest
 
     print(f"\nmilliseconds per block (median), K = {PATHS}, L = {LENGTH}, context of 512 tokens")
+    for role, mask in zip(("target", "draft"), prepare(target, draft)[1], strict=True):
+        print(f"the {role} reads {'the tree with a mask' if mask else 'the paths as a batch'}")
     print("peak memory: beyond the weights, of all phases together, caches included")
     print(
         f"{'verifier':12} {'draft':>8} {'target':>8} {'verify':>8} {'cache':>8} {'verify/target':>14} "
@@ -113,9 +116,6 @@ def main(arguments: list[str] | None = None) -> int:
     prompt = torch.randint(vocab, (512,), generator=torch.Generator().manual_seed(0)).tolist()
     for name, verifier in VERIFIERS.items():
         decoder = Decoder(pair, verifier, paths=PATHS, length=LENGTH, sampling=SamplingLaw(temperature=1.0))
-        if name == next(iter(VERIFIERS)):
-            for role, mask in zip(("target", "draft"), decoder.tree_mask, strict=True):
-                print(f"the {role} reads {'the tree with a mask' if mask else 'the paths as a batch'}")
         decoder.decode(prompt, max_new_tokens=3)  # warm-up
         if gpu:
             torch.cuda.reset_peak_memory_stats(device)

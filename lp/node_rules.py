@@ -48,14 +48,7 @@ def in_floats(data: OnPath) -> OnPath:
     """The same numbers in floats, where they are rationals: a rule may round, the law does not."""
     if data.draft.dtype != object:
         return data
-    return replace(
-        data,
-        target=float_array(data.target),
-        draft=float_array(data.draft),
-        weight=float_array(data.weight),
-        state=float_array(data.state),
-        rounding=1e-12,
-    )
+    return replace(data.mapped(float_array), rounding=1e-12)
 
 
 def demanded(data: OnPath) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import array_api_compat
@@ -28,7 +27,7 @@ def ask(rule: NodeRule, data: OnPath) -> Any:
     found = rule(_shown(data))
     xp = array_api_compat.array_namespace(data.draft)
     nodes, families = data.state.shape[:2]
-    shapes = dict.fromkeys([(nodes, families, data.draft.shape[1]), (nodes, 1, data.draft.shape[1])])
+    shapes = [(nodes, count, data.draft.shape[1]) for count in sorted({families, 1}, reverse=True)]
     torch = array_api_compat.is_torch_array(data.draft)
     if torch:
         kind = f"a tensor on {data.draft.device}"
@@ -54,7 +53,7 @@ def ask(rule: NodeRule, data: OnPath) -> Any:
         raise ValueError(
             f"node rule: got classes from {found.min()} to {found.max()}; expected numbers up to 2**31 of either sign"
         )
-    return xp.broadcast_to(xp.astype(found, xp.int64), next(iter(shapes)))
+    return xp.broadcast_to(xp.astype(found, xp.int64), shapes[0])
 
 
 def ask_twice(rule: NodeRule, data: OnPath) -> Any:
@@ -71,8 +70,10 @@ def ask_twice(rule: NodeRule, data: OnPath) -> Any:
 def _shown(data: OnPath) -> OnPath:
     if array_api_compat.is_torch_array(data.draft):
         return data
-    names = ("target", "draft", "weight", "state")
-    views = {name: getattr(data, name).view() for name in names}
-    for view in views.values():
-        view.setflags(write=False)
-    return replace(data, **views)
+    return data.mapped(_read_only)
+
+
+def _read_only(numbers: np.ndarray) -> np.ndarray:
+    view = numbers.view()
+    view.setflags(write=False)
+    return view

@@ -19,6 +19,7 @@ Rows are batches of nodes, of rationals, numpy floats, or torch tensors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,10 +51,14 @@ class OnPath:
     remaining: int
     rounding: float
 
+    def mapped(self, change: Callable[[Array], Array]) -> OnPath:
+        """The same data with every array changed."""
+        names = ("target", "draft", "weight", "state")
+        return replace(self, **{name: change(getattr(self, name)) for name in names})
+
     def at(self, chosen: Array) -> OnPath:
         """The numbers of some of the nodes, by an index array or a mask."""
-        names = ("target", "draft", "weight", "state")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+        return self.mapped(lambda numbers: numbers[chosen])
 
 
 def classes(draft: Array, ranks: Array) -> tuple[Array, Array]:
