@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +18,7 @@ from .exact_mixture import exact_mixture
 from .instances import Instance
 from .mixed_rule import MixedRule
 from .node_rules import NodeRule, in_floats
-from .rationals import Array, fast, fmpq_array, settled, to_fmpq
+from .rationals import Array, fast, float_array, fmpq_array, settled, to_fmpq
 from .rule_answers import ask, ask_twice
 from .scores import OnPath, classes, lifts, next_state
 from .selection import RATIO_TIE
@@ -112,8 +113,8 @@ class NodeChoice:
         lift: (g, C), by which factor the selection raises the draft's probabilities of a cell's tokens.
         ranks: (g, R, C) integers, the class of each cell, 0 the highest.
         below, mass: (g, R, C), for each cell the draft mass of the lower classes and of its own.
-        cell: (g, V) integers, the cell of each token.
-        draft: (g, V), the draft's laws.
+        cell: (g, V) integers, the cell of each token; of no account where all cells are in one class.
+        asked: (g,), whether the rule was asked, else all cells are in one class; None where it always was.
         table: (g, V, R, K), the states of all children, where they were computed beforehand.
     """
 
@@ -123,7 +124,7 @@ class NodeChoice:
     below: Any
     mass: Any
     cell: Any
-    draft: Any
+    asked: Any = None
     table: Any = None
 
     @classmethod
@@ -131,26 +132,25 @@ class NodeChoice:
         """The choices of several nodes, one after the other; of rationals."""
         if len(parts) == 1:
             return parts[0]
-        names = ("state", "lift", "ranks", "below", "mass", "cell", "draft", "table")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-    @property
-    def rows(self) -> Any:
-        """(g, V): nu(y|z), the law of the selected path's next token."""
-        return lifted(self.draft, self.lift, self.cell)
+        names = ("state", "lift", "ranks", "below", "mass", "cell", "table")
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
     def along(self, table: Any, places: Any, tokens: Any) -> Any:
         """(m, R): entries of a table (g, R, C) for m children, by their parents' places and their tokens."""
-        xp = array_api_compat.array_namespace(self.draft)
+        xp = array_api_compat.array_namespace(table)
         cell = self.cell[places, tokens]
         return xp.permute_dims(table, (0, 2, 1))[places, cell]
 
-    def next_states(self, places: Any, tokens: Any) -> Any:
-        """(m, R, K): the states of m children, times their nu(y|z); by their parents' places and their tokens."""
+    def next_states(self, places: Any, tokens: Any, draft: Any) -> Any:
+        """(m, R, K): the states of m children, times their nu(y|z).
+
+        Args:
+            places, tokens: (m,), the children's parents, by their place, and their tokens.
+            draft: (m,), the draft's probabilities of the tokens.
+        """
         if self.table is not None:
             return self.table[places, tokens]
-        xp = array_api_compat.array_namespace(self.draft)
-        draft = self.draft[places, tokens]
+        xp = array_api_compat.array_namespace(self.state)
         below, mass = (self.along(table, places, tokens) for table in (self.below, self.mass))
         return next_state(xp.take(self.state, places, axis=0), draft, below, mass)
 
@@ -165,13 +165,51 @@ def choose(selection: Selection, data: OnPath, *, root: bool) -> NodeChoice:
     """
     if root or not selection.least_stake:
         return _choose(selection, data, root=root)
-    floats = in_floats(data)
-    at_stake = floats.weight * floats.state[:, :, 1:].sum(2).sum(1) >= selection.least_stake
-    if array_api_compat.is_torch_array(at_stake):
+    if array_api_compat.is_torch_array(data.draft):
         # To look at the numbers would make the host wait for the device.
+        at_stake = _at_stake(selection, data.weight, data.state)
         return _choose(selection, data, root=False, at_stake=at_stake)
-    places = np.flatnonzero(at_stake)
-    return _choose_at(selection, data, places) if len(places) < len(at_stake) else _choose(selection, data)
+    numbers = in_floats(data)
+    return choose_at_stake(selection, numbers.weight, data.state, data.draft.shape[1], data.at)
+
+
+def choose_at_stake(
+    selection: Selection, weight: Any, state: Any, vocab: int, at: Callable[[Any], OnPath]
+) -> NodeChoice:
+    """`choose` below the root in this machine's memory, with laws only where the rule is asked.
+
+    Args:
+        selection: the rule, and the families.
+        weight, state: of g nodes, as in `OnPath`; the weight in floats.
+        vocab: number of tokens.
+        at: from the places of the nodes where something is at stake to their numbers, with laws by tokens.
+    """
+    asked = _at_stake(selection, weight, state)
+    if asked.all():
+        return _choose(selection, at(np.arange(len(asked))))
+    # One class at the others, whose cells are not looked for.
+    shape = (len(asked), state.shape[1], min(vocab, CELLS))
+    zero = state[0, 0, 0] * 0
+    ranks, below, mass = np.zeros(shape, dtype=np.int64), np.full(shape, zero), np.full(shape, zero + 1)
+    lift = np.repeat(state.sum(axis=2).sum(axis=1)[:, None], shape[2], axis=1)
+    cell = np.zeros((len(asked), vocab), dtype=np.int64)
+    if asked.any():
+        found = _choose(selection, at(np.flatnonzero(asked)))
+        for table, part in (
+            (ranks, found.ranks),
+            (below, found.below),
+            (mass, found.mass),
+            (lift, found.lift),
+            (cell, found.cell),
+        ):
+            table[asked] = part
+    return NodeChoice(state, lift, ranks, below, mass, cell, asked)
+
+
+def _at_stake(selection: Selection, weight: Any, state: Any) -> Any:
+    """(g,): where there is enough to gain for the rule to be asked."""
+    several = state[:, :, 1:].sum(2).sum(1)
+    return weight * (float_array(several) if several.dtype == object else several) >= selection.least_stake
 
 
 def _choose(
@@ -189,34 +227,21 @@ def _choose(
     if at_stake is not None:
         ranks = ranks * at_stake[:, None, None]
     below, mass = classes(by_cell.draft, ranks)
-    return NodeChoice(state, lifts(state, below, mass), ranks, below, mass, cell, data.draft)
-
-
-def _choose_at(selection: Selection, data: OnPath, places: Any) -> NodeChoice:
-    """The rule at some nodes, one class at the others, whose cells are not looked for."""
-    state, (nodes, vocab) = data.state, data.draft.shape
-    shape = (nodes, state.shape[1], min(vocab, CELLS))
-    one = state[0, 0, 0] * 0 + 1
-    ranks, below, mass = np.zeros(shape, dtype=np.int64), np.full(shape, one * 0), np.full(shape, one)
-    lift = np.repeat(state.sum(axis=2).sum(axis=1)[:, None], shape[2], axis=1)
-    cell = np.zeros((nodes, vocab), dtype=np.int64)
-    if len(places):
-        found = _choose(selection, data.at(places))
-        for table, part in (
-            (ranks, found.ranks),
-            (below, found.below),
-            (mass, found.mass),
-            (lift, found.lift),
-            (cell, found.cell),
-        ):
-            table[places] = part
-    return NodeChoice(state, lift, ranks, below, mass, cell, data.draft)
+    return NodeChoice(state, lifts(state, below, mass), ranks, below, mass, cell)
 
 
 def lifted(draft: Any, lift: Any, cell: Any) -> Any:
-    """(g, V): the draft's laws, each token's probability times the factor of its cell, from (g, C)."""
+    """(g, V): nu(y|z), the law of the selected path's next token.
+
+    Args:
+        draft: (g, V), the draft's laws.
+        lift: (g, C), by which factor the selection raises the probabilities of each cell's tokens.
+        cell: (g, V) integers, the cell of each token.
+    """
     if isinstance(draft, np.ndarray):
-        factors = np.stack([row.take(places) for row, places in zip(lift, cell, strict=True)])
+        factors = np.empty_like(draft)
+        for out, row, places in zip(factors, lift, cell, strict=True):
+            row.take(places, out=out, mode="clip")  # with the default mode there would be one more copy
     else:
         factors = array_api_compat.array_namespace(draft).take_along_axis(lift, cell, axis=1)
     factors *= draft
@@ -233,7 +258,7 @@ def _choose_exactly(
     data = OnPath(target[None], draft[None], weight, state.reshape((1, families, count)), remaining, 0)
     choice = choose(selection, data, root=root)
     every = np.arange(vocab)
-    return replace(choice, table=choice.next_states(every * 0, every)[None])
+    return replace(choice, table=choice.next_states(every * 0, every, draft)[None])
 
 
 def choose_exactly(selection: Selection, data: OnPath, *, root: bool) -> tuple[NodeChoice, ...]:
@@ -293,7 +318,7 @@ def skewed_draft(instance: Instance, paths: int, selection: Selection | None = N
             choice = NodeChoice.joined(choose_exactly(selection, data, root=d == 0))
         else:
             choice = choose(selection, data, root=d == 0)
-        state = choice.next_states(places, tokens)
+        state = choice.next_states(places, tokens, fast(instance.draft)[below])
         passing = state.sum(axis=(1, 2))
         nu[below] = nu[tree.parent[below]] * passing
         wanted = target[below] * budgets[tree.parent[below]]

@@ -41,7 +41,7 @@ def rank_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
 
     See `order_by_ratio`.
     """
-    return places(order_by_ratio(target, draft, rounding))
+    return draft.shape[1] - 1 - places(order_by_ratio(target, draft, rounding))
 
 
 def in_floats(data: OnPath) -> OnPath:

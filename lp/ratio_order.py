@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import array_api_compat
@@ -13,42 +14,36 @@ Array = Any
 
 MANTISSA_BITS = 52
 
+LEAST_DIVISOR = 1e-300
+"""A probability over one that is at least so much is a finite double."""
+
 
 def order_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
-    """(g, V): the tokens of rows (g, V) by target / draft, the highest first, ties by token id.
+    """(g, V): the tokens of rows (g, V) by target / draft, from the lowest up, ties from the largest token id down.
 
-    A token that the draft gives nothing is never drafted; its ratio counts as 0. In floats the ratio's square
-    root is compared, which neither overflows nor underflows. It is packed with the token's id into one
-    integer, which costs it its last bits: neighbours that differ by no more than that, or than rounding, are
-    ties. So ratios that are equal as rationals are ties although float arithmetic tells them apart.
+    A token that the draft gives nothing is never drafted; its ratio counts as 0. In floats the ratio is packed with
+    the token's id into one integer, which costs it its last bits: neighbours that differ by no more than that, or
+    than rounding, are ties. So ratios that are equal as rationals are ties although float arithmetic tells them
+    apart.
 
     Args:
         target, draft: laws (g, V), of rationals or floats.
-        rounding: how far, relatively, square roots of ratios that should be equal may be apart.
+        rounding: how far, relatively, probabilities that should be equal may be apart.
     """
     if draft.dtype == object:
         ratio = np.where(draft == 0, draft * 0, target / np.where(draft == 0, draft * 0 + 1, draft))
-        return np.argsort(-ratio, axis=1, stable=True)
+        return np.argsort(-ratio, axis=1, stable=True)[:, ::-1]
     if isinstance(draft, np.ndarray):
-        orders = [_host_order(*rows, rounding)[None] for rows in zip(target, draft, strict=True)]
-        return orders[0] if len(orders) == 1 else np.concatenate(orders)
+        orders = np.empty(draft.shape, dtype=np.int64)
+        for row, law, other in zip(orders, target, draft, strict=True):
+            _fill(row, law, other, rounding)
+        return orders
     xp = array_api_compat.array_namespace(draft)
     if draft.device.type == "cpu":
         # Torch has no fast sort of integers on the CPU. DLPack shares the memory, and refuses any other device.
         target, draft = (np.from_dlpack(law.detach()) for law in (target, draft))
         return xp.from_numpy(order_by_ratio(target, draft, rounding))
-    vocab = draft.shape[1]
-    bits = _id_bits(vocab)
-    root, other = (xp.sqrt(xp.astype(law, xp.float64)) for law in (target, draft))
-    ratio = xp.where(other > 0, root / xp.where(other > 0, other, 1.0), 0.0)
-    # Floats that are not negative are ordered as their bits are; a token's id takes the place of the last ones.
-    cells = ((2**63 - 1) >> bits) - (ratio.view(xp.int64) >> bits)
-    packed = xp.sort(cells << bits | xp.arange(vocab, device=draft.device), axis=1)
-    order = packed & _mask(vocab)
-    cells = packed >> bits
-    lower = cells[:, 1:] - cells[:, :-1] > _nearest(vocab, rounding)
-    group = xp.concat([xp.zeros_like(order[:, :1]), xp.cumsum(xp.astype(lower, xp.int64), 1)], axis=1)
-    return xp.sort(group << bits | order, axis=1) & _mask(vocab)
+    return device_order(target, draft, rounding)
 
 
 def places(order: Array) -> Array:
@@ -61,31 +56,73 @@ def places(order: Array) -> Array:
     return where.scatter_(1, order, xp.arange(order.shape[1], device=order.device).expand(order.shape))
 
 
-def _host_order(target: Array, draft: Array, rounding: float) -> Array:
-    """(V,): the same for one row of floats in memory, where only what the draft can draw has to be sorted."""
-    vocab, bits = len(draft), _id_bits(len(draft))
-    drawn = draft > 0
-    every = bool(drawn.all())
-    tokens = np.arange(vocab) if every else np.flatnonzero(drawn)
-    if not every:
-        target, draft = target[tokens], draft[tokens]
+def device_order(target: Array, draft: Array, rounding: float) -> Array:
+    """The same for torch rows on a device, on which the host must not wait."""
+    xp = array_api_compat.array_namespace(draft)
+    vocab = draft.shape[1]
+    bits, mask = _id_bits(vocab), _mask(vocab)
+    target, draft = (xp.astype(law, xp.float64) for law in (target, draft))
+    # Which of the two it is may differ from row to row, and must not be looked at on the host.
+    tiny = (xp.min(xp.where(draft > 0, draft, 1.0), axis=1) < LEAST_DIVISOR)[:, None]
+    target, draft = (xp.where(tiny, xp.sqrt(law), law) for law in (target, draft))
+    ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, 1.0), 0.0)
+    # Floats that are not negative are ordered as their bits are; a token's id takes the place of the last ones.
+    reversed_ids = xp.arange(mask, mask - vocab, -1, device=draft.device)
+    packed = xp.sort((ratio.view(xp.int64) & ~mask) | reversed_ids, axis=1)
+    cells = packed >> bits
+    higher = cells[:, 1:] - cells[:, :-1] > _nearest(vocab, rounding)
+    group = xp.concat([xp.zeros_like(cells[:, :1]), xp.cumsum(xp.astype(higher, xp.int64), 1)], axis=1)
+    return mask - (xp.sort(group << bits | packed & mask, axis=1) & mask)
+
+
+def _fill(order: Array, target: Array, draft: Array, rounding: float) -> None:
+    """The same for one row of floats in memory, where only what the draft can draw has to be sorted."""
+    vocab = len(draft)
+    bits, mask = _id_bits(vocab), _mask(vocab)
+    reversed_ids = _reversed_ids(vocab)
+    least = draft.min()
+    if not least > 0:
+        drawn = draft > 0
+        undrafted = np.flatnonzero(~drawn)
+        order[: len(undrafted)] = undrafted[::-1]
+        order = order[len(undrafted) :]
+        target, draft, reversed_ids = target[drawn], draft[drawn], reversed_ids[drawn]
+        least = draft.min(initial=1.0)
+    if least < LEAST_DIVISOR:
+        target, draft = np.sqrt(target), np.sqrt(draft)
     # In place, in one array: what it costs is passes over memory.
-    ratio = np.sqrt(target, dtype=np.float64)
-    ratio /= np.sqrt(draft, dtype=np.float64)
-    packed = ratio.view(np.int64)
-    packed >>= bits
-    np.subtract((2**63 - 1) >> bits, packed, out=packed)
-    packed <<= bits
-    packed |= tokens
+    packed = np.divide(target, draft, dtype=np.float64).view(np.int64)
+    packed &= ~mask
+    packed |= reversed_ids
     packed.sort()
-    order = packed & _mask(vocab)
-    packed >>= bits
-    step = packed[1:] - packed[:-1]
     nearest = _nearest(vocab, rounding)
-    if ((step > 0) & (step <= nearest)).any():
-        group = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(step > nearest)])
-        order = np.sort(group << bits | order) & _mask(vocab)
-    return order if every else np.concatenate([order, np.flatnonzero(~drawn)])
+    steps = packed[1:] - packed[:-1]
+    if steps.min(initial=nearest + 1 << bits) < nearest + 1 << bits:
+        _settle_ties(packed, bits, nearest)
+    np.bitwise_and(packed, mask, out=order)
+    np.subtract(mask, order, out=order)
+
+
+def _settle_ties(packed: Array, bits: int, nearest: int) -> None:
+    """Sort the runs of neighbours that are ties by token id alone, in place."""
+    cells = packed >> bits
+    steps = cells[1:] - cells[:-1]
+    tied = steps <= nearest
+    if not (tied & (steps > 0)).any():
+        return  # neighbours in one cell are in that order already
+    in_run = np.concatenate([tied, [False]])
+    in_run[1:] |= tied
+    (places_,) = np.nonzero(in_run)
+    begins = ~np.concatenate([[False], tied])[places_]
+    ids = packed[places_] & (1 << bits) - 1
+    packed[places_] = np.sort(np.cumsum(begins) << bits | ids)
+
+
+@lru_cache(maxsize=4)
+def _reversed_ids(vocab: int) -> Array:
+    ids = np.arange(_mask(vocab), _mask(vocab) - vocab, -1)
+    ids.setflags(write=False)
+    return ids
 
 
 def _id_bits(vocab: int) -> int:
@@ -98,4 +135,5 @@ def _mask(vocab: int) -> int:
 
 def _nearest(vocab: int, rounding: float) -> int:
     """By how many cells neighbours may differ that are ties."""
-    return max(1, math.ceil(2 * rounding * 2**MANTISSA_BITS) >> _id_bits(vocab))
+    # Both probabilities of a ratio may be off, and a relative step is up to two in the last bit.
+    return max(1, math.ceil(4 * rounding * 2**MANTISSA_BITS) >> _id_bits(vocab))

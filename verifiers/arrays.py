@@ -7,7 +7,7 @@ host except `Arrays.read`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -69,14 +69,35 @@ class Arrays:
                 rows /= totals[:, None]
         return rows
 
-    def laws_at(self, rows: Array, totals: Array, index: Array) -> Array:
-        """(m, V): the laws of given rows (g, V) with totals (g,) at an index array (m,)."""
-        if self.torch or self.exact or len(index) != 1:
-            return self.laws(self.take(rows, index), self.take(totals, index))
-        # One pass over one row in place of two.
-        place = slice(index[0], index[0] + 1)
+    def laws_at(self, rows: Array, totals: Array, index: Array, scale: Array | None = None) -> Array:
+        """(m, V): the laws of given rows (g, V) with totals (g,) at an index array (m,), times scale (m,) if any."""
+        place = self._slice(index)
+        if place is None:
+            laws = self.laws(self.take(rows, index), self.take(totals, index))
+            if scale is not None:
+                laws *= scale[:, None]
+            return laws
+        # One pass in place of two or three.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.divide(rows[place], totals[place, None], dtype=self.dtype)
+            if scale is None:
+                return np.divide(rows[place], totals[place, None], dtype=self.dtype)
+            return np.multiply(rows[place], (scale / totals[place])[:, None], dtype=self.dtype)
+
+    def given_at(self, rows: Array, totals: Array, index: Array) -> tuple[Array, Array]:
+        """(m, V) and (m,): given rows and their totals at an index array; where possible a view, not to be changed."""
+        place = self._slice(index)
+        if place is not None:
+            return rows[place], totals[place]
+        # Rationals are laws as they are.
+        return self.take(rows, index), self.ones(len(index)) if self.exact else self.take(totals, index)
+
+    def _slice(self, index: Array) -> slice | None:
+        """An index array of consecutive places in this machine's memory as a slice."""
+        if self.torch or self.exact or not len(index):
+            return None
+        start = int(index[0])
+        consecutive = len(index) == 1 or bool((index[1:] - index[:-1] == 1).all())
+        return slice(start, start + len(index)) if consecutive else None
 
     def numbers(self, values: Array) -> Array:
         """A copy of any rationals or floats in the numbers that laws are computed in."""
@@ -118,6 +139,10 @@ class Arrays:
     def ones(self, *shape: int) -> Array:
         """Ones of the laws' kind."""
         return self._constant(shape, self.one)
+
+    def empty(self, *shape: int) -> Array:
+        """Memory of the laws' kind, to be written to."""
+        return self.xp.empty(shape, dtype=self.dtype, **({"device": self.device} if self.torch else {}))
 
     def _constant(self, shape: tuple[int, ...], value: Any) -> Array:
         if self.torch:
@@ -186,6 +211,10 @@ class Arrays:
         np.cumsum(rows[:, :-1], axis=1, out=sums[:, 1:])
         return sums
 
+    def subtract(self, first: Array, second: Array) -> Array:
+        """first - second, in the memory of the second."""
+        return self.xp.subtract(first, second, out=second)
+
     def sum(self, values: Array) -> Array:
         """The sum along the last axis."""
         return self.xp.sum(values, axis=-1)
@@ -199,11 +228,14 @@ class Arrays:
         empty = denominator == 0
         return self.xp.where(empty, self.zero, numerator / self.xp.where(empty, self.one, denominator))
 
-    def normalise(self, rows: Array, fallback: Array) -> Array:
-        """Each row over its sum; a row without mass becomes the row of `fallback`."""
+    def normalise(self, rows: Array, fallback: Callable[[], Array]) -> Array:
+        """Each row over its sum, maybe in its memory; one without mass becomes the row of `fallback()`."""
         mass = self.sum(rows)[:, None]
         empty = mass == 0
-        return self.xp.where(empty, fallback, rows / self.xp.where(empty, self.one, mass))
+        if not self.torch and not empty.any():
+            rows /= mass
+            return rows
+        return self.xp.where(empty, fallback(), rows / self.xp.where(empty, self.one, mass))
 
     def products(self, factors: Array) -> Array:
         """(n + 1,): the products of the first 0, 1, ..., n factors."""

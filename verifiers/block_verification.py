@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .arrays import Array
 from .extended import Extended
 from .laws import AcceptanceLaw
 from .paths import DraftTree
@@ -21,6 +22,8 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     arrays, nodes = tree.arrays, tree.nodes
     path = arrays.index(nodes.path_nodes[0])
     drafted = arrays.take(tree.drafted, path[1:] - 1)
-    return block_along_path(
-        tree, path, lambda position: tree.draft_rows(arrays.take(path, position)), Extended(arrays, drafted)
-    )
+
+    def draft(position: Array, scale: Array) -> Array:
+        return tree.draft_rows(arrays.take(path, position), scale)
+
+    return block_along_path(tree, path, draft, Extended(arrays, drafted))

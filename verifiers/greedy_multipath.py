@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from nodebudget.lp.power_sums import power_sum
 from nodebudget.lp.ratio_order import order_by_ratio
 
@@ -34,15 +36,10 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     tree = tree.in_memory()
     arrays, xp = tree.arrays, tree.arrays.xp
     count, depth = tree.nodes.paths, tree.nodes.depth
-    path, order = pick_path(tree)
-    tokens = arrays.take(arrays.index(tree.nodes.token), path[1:])
-    below, totals = [], []
-    for part in arrays.parts(depth):
-        draft = tree.draft_rows(path[:-1][part])
-        below.append(mass_ranked_below(arrays, draft, order[part]))
-        totals.append(xp.max(below[-1] + draft, axis=1))
-    below = xp.concat(below)
-    token_draft, token_below = arrays.take(tree.drafted, path[1:] - 1), arrays.pick(below, tokens)
+    picked = pick(tree)
+    path, below = picked.path, picked.below
+    token_draft = arrays.take(tree.drafted, path[1:] - 1)
+    token_below = arrays.pick(below, arrays.take(arrays.index(tree.nodes.token), path[1:]))
 
     # rest = 1 - rho is carried as a number of its own: taken from rho it would be lost once rho is near 1.
     share, rest, under, upto = [arrays.ones(1)], [arrays.zeros(1)], [], []
@@ -55,18 +52,16 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     rho, sigma = xp.concat(share[:-1]), xp.concat(rest[:-1])
 
     # The row's own total in place of 1, since K - 1 powers of a total that is off by rounding would add up.
-    base = power_sum(count, sigma + rho * xp.concat(totals), sigma)
+    base = power_sum(count, sigma + rho * picked.total, sigma)
 
-    def skewed(position: Array) -> Array:
-        draft = tree.draft_rows(arrays.take(path, position))
-        own = arrays.take(rho, position)[:, None]
-        under = own * arrays.take(below, position)
+    def skewed(position: Array, scale: Array) -> Array:
+        here, own = arrays.take(path, position), arrays.take(rho, position)
+        under = own[:, None] * arrays.take(below, position)
         under += arrays.take(sigma, position)[:, None]
-        upto = own * draft
+        upto = tree.draft_rows(here, own)
         upto += under
         factor = power_sum(count, upto, under)
-        factor /= arrays.take(base, position)[:, None]
-        factor *= draft
+        factor *= tree.draft_rows(here, scale / arrays.take(base, position))
         return factor
 
     # S(v, u) = v^(K-1) S(1, u/v): for the token itself, of which v^(K-1) may underflow.
@@ -76,38 +71,53 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     return block_along_path(tree, path, skewed, drafted)
 
 
-def pick_path(tree: DraftTree) -> tuple[Array, Array]:
-    """The highest-ranked of the drafted paths, and the rankings along it; chosen on the tree's device.
+def pick_path(tree: DraftTree) -> Array:
+    """(L + 1,) index array: the nodes of the highest-ranked of the drafted paths, chosen on the tree's device."""
+    return pick(tree).path
 
-    Returns:
-        (L + 1,) index array, the nodes of the path.
-        (L, V) index array, at each node above its leaf the tokens in their order, the highest-ranked first.
+
+class Picked(NamedTuple):
+    """The highest-ranked of the drafted paths.
+
+    Attributes:
+        path: (L + 1,) index array, its nodes.
+        below: (L, V), at each node above its leaf the draft's mass of the tokens that are ranked below each token.
+        total: (L,), the draft's mass of all tokens there, one but for rounding.
     """
+
+    path: Array
+    below: Array
+    total: Array
+
+
+def pick(tree: DraftTree) -> Picked:
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     everyone = arrays.positions(nodes.paths)
     standing = everyone >= 0
-    path, orders = [arrays.index([0])], []
+    path, below, totals = [arrays.index([0])], arrays.empty(nodes.depth, tree.vocab), []
     for i in range(nodes.depth):
-        order = ranking(tree, tree.target_rows(path[-1]), tree.draft_rows(path[-1]))
-        rank = arrays.find(order, nodes.token[nodes.path_nodes[:, i + 1]])
-        rank = xp.where(standing, rank, tree.vocab)
-        standing = standing & (rank == xp.min(rank))
-        picked = xp.reshape(xp.max(xp.where(standing, everyone, 0)), (1,))
-        path.append(arrays.take(arrays.index(nodes.path_nodes[:, i + 1]), picked))
-        orders.append(order)
-    return xp.concat(path), xp.concat(orders)
+        draft = tree.draft_rows(path[-1])
+        order = ranking(tree, tree.target_rows(path[-1]), draft)
+        below[i : i + 1], total = mass_ranked_below(arrays, draft, order)
+        totals.append(total)
+        rank = xp.where(standing, arrays.find(order, nodes.token[nodes.path_nodes[:, i + 1]]), -1)
+        standing = standing & (rank == xp.max(rank))
+        first = xp.reshape(xp.max(xp.where(standing, everyone, 0)), (1,))
+        path.append(arrays.take(arrays.index(nodes.path_nodes[:, i + 1]), first))
+    return Picked(xp.concat(path), below, xp.concat(totals))
 
 
 def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
-    """(g, V) index array: for rows (g, V), the tokens by target / draft, the highest first, ties by token id.
+    """(g, V) index array: for rows (g, V), the tokens by target / draft, the highest last, ties by token id.
 
     See `order_by_ratio`. Any strict order that is fixed for a node keeps the law lossless.
     """
     return order_by_ratio(target, draft, tree.rounding)
 
 
-def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> Array:
-    """(g, V): for each token the draft's mass of the tokens that are ranked below it, from rows (g, V)."""
-    xp = arrays.xp
-    from_lowest = xp.flip(arrays.in_order(draft, order), axis=1)
-    return arrays.out_of_order(xp.flip(arrays.sums_before(from_lowest), axis=1), order)
+def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> tuple[Array, Array]:
+    """(g, V), for each token the draft's mass of the tokens ranked below it, and (g,), of all; from rows (g, V)."""
+    listed = arrays.in_order(draft, order)
+    before = arrays.sums_before(listed)
+    total = before[:, -1] + listed[:, -1]
+    return arrays.out_of_order(before, order), total

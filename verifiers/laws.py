@@ -57,7 +57,7 @@ class AcceptanceLaw:
         return cls(
             tree,
             arrays.sum(table),
-            lambda index: arrays.normalise(arrays.take(table, index), arrays.take(target, index)),
+            lambda index: arrays.normalise(arrays.take(table, index), lambda: arrays.take(target, index)),
         )
 
     @cached_property

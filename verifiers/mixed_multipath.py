@@ -10,6 +10,7 @@ from nodebudget.lp.mixed_selection import (
     NodeChoice,
     Selection,
     choose,
+    choose_at_stake,
     choose_exactly,
     lifted,
     mixed_selection,
@@ -17,7 +18,7 @@ from nodebudget.lp.mixed_selection import (
 )
 from nodebudget.lp.scores import OnPath
 
-from .arrays import Array, Arrays
+from .arrays import Array
 from .extended import Extended, join
 from .laws import AcceptanceLaw
 from .nodes import Ints
@@ -50,13 +51,14 @@ def law(tree: DraftTree, selection: Selection | None = None) -> AcceptanceLaw:
     inverse = found.inner.inverse()
 
     def rows(index: Array) -> Array:
-        target = tree.target_rows(index)
         leaf = index >= nodes.inner
         inner = xp.where(leaf, 0, index)
-        draft = tree.draft_rows(inner)
-        nu = lifted(draft, arrays.take(found.lift, inner), cells(target, draft)[0])
-        left = arrays.normalise(_left(arrays, target, nu, arrays.take(inverse, inner)), target)
-        return xp.where(leaf[:, None], target, left)
+        asked = arrays.torch or found.asked[inner].any()
+        cell = cells(tree.target_rows(inner), tree.draft_rows(inner))[0] if asked else None
+        left, _ = _left(tree, inner, arrays.take(inverse, inner), arrays.take(found.lift, inner), cell)
+        # After a leaf nothing has been taken.
+        left *= xp.where(leaf, arrays.zero, arrays.one)[:, None]
+        return arrays.normalise(left, lambda: tree.target_rows(index))
 
     return AcceptanceLaw(tree, _stops(tree, found), rows)
 
@@ -80,6 +82,7 @@ class _Walk(NamedTuple):
         inner, leaves: the weights w of the nodes above the leaves, and of the leaves.
         lift: (nodes.inner, C), by which factor the selection raises the draft's probabilities in each cell.
         left: (nodes.inner,), sum of max(0, p - nu / w) over the tokens.
+        asked: (nodes.inner,) on the host, whether a rule was asked; where not, all cells are in one class.
     """
 
     contest: _Contest
@@ -87,6 +90,7 @@ class _Walk(NamedTuple):
     leaves: Extended
     lift: Array
     left: Array
+    asked: np.ndarray
 
 
 def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
@@ -94,47 +98,74 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
     selection = selection or mixed_selection(tree.vocab)
     contest = _Contest(tree)
     weight, state = Extended(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
-    weights, lift, left = [weight], [], []
+    weights, lift, left, asked = [weight], [], [], []
     for d in range(nodes.depth):
         start, stop = int(nodes.level_start[d]), int(nodes.level_start[d + 1])
         below = slice(stop, int(nodes.level_start[d + 2]))
         places, tokens = nodes.parent[below] - start, nodes.token[below]
         index, drawn = arrays.index(places), arrays.index(tokens)
         level = arrays.index(np.arange(start, stop))
-        here = OnPath(
-            tree.target_rows(level),
-            tree.draft_rows(level),
-            weight.value(),
-            state,
-            nodes.depth - d,
-            tree.rounding,
-        )
-        choice = _choice(tree, selection, here, root=d == 0)
+        choice = _choice(tree, selection, level, weight.value(), state, nodes.depth - d)
         lift.append(choice.lift)
-        left.append(arrays.sum(_left(arrays, here.target, choice.rows, weight.inverse())))
+        asked.append(np.ones(stop - start, dtype=bool) if choice.asked is None else choice.asked)
+        inverse = weight.inverse()
+        for part in arrays.parts(stop - start):
+            cell = choice.cell[part] if choice.asked is None or choice.asked[part].any() else None
+            rows, total = _left(tree, level[part], inverse[part], choice.lift[part], cell)
+            left.append(arrays.sum(rows) / total)
         contest.descend(choice, places, index, drawn)
-        state = choice.next_states(index, drawn)
+        edges = slice(below.start - 1, below.stop - 1)
+        state = choice.next_states(index, drawn, tree.drafted[edges])
         passing = xp.sum(xp.sum(state, axis=2), axis=1)
         state = arrays.divide(state, passing[:, None, None])
-        wanted = arrays.pick(arrays.take(here.target, index), drawn)
-        weight = weight.take(index).times(wanted).over(passing).capped()
+        weight = weight.take(index).times(tree.wanted[edges]).over(passing).capped()
         weights.append(weight)
-    return _Walk(contest, join(weights[:-1]), weights[-1], xp.concat(lift), xp.concat(left))
+    return _Walk(
+        contest, join(weights[:-1]), weights[-1], xp.concat(lift), xp.concat(left), np.concatenate(asked)
+    )
 
 
-def _left(arrays: Arrays, target: Array, nu: Array, inverse: Array) -> Array:
-    """(g, V): max(0, w p - nu) over w, from rows (g, V) and 1 / w: it keeps its relative accuracy when w is tiny.
+def _left(
+    tree: DraftTree, index: Array, inverse: Array, lift: Array, cell: Array | None
+) -> tuple[Array, Array]:
+    """(m, V), max(0, w p - nu) over w, times a factor for each row, (m,).
 
-    The memory of nu is used up.
+    Over w, because it then keeps its relative accuracy when w is tiny.
+
+    Args:
+        tree: the drafted paths.
+        index: (m,), nodes above the leaves.
+        inverse: (m,), 1 / w.
+        lift: (m, C), as in `NodeChoice`.
+        cell: (m, V), likewise; None where all cells are in one class.
     """
-    nu *= inverse[:, None]
-    return arrays.positive(target - nu)
+    target, total = tree.given_target(index)
+    taken = tree.draft_rows(index, inverse * total)
+    if cell is None:
+        taken *= lift[:, :1]
+    else:
+        taken = lifted(taken, lift, cell)
+    return tree.arrays.positive(tree.arrays.subtract(target, taken)), total
 
 
-def _choice(tree: DraftTree, selection: Selection, here: OnPath, *, root: bool) -> NodeChoice:
-    if not tree.exact:
-        return choose(selection, here, root=root)
-    return NodeChoice.joined(choose_exactly(selection, here, root=root))
+def _choice(
+    tree: DraftTree, selection: Selection, level: Array, weight: Array, state: Array, remaining: int
+) -> NodeChoice:
+    arrays, root = tree.arrays, remaining == tree.nodes.depth
+
+    def at(places: Array) -> OnPath:
+        some = arrays.take(level, places)
+        laws = tree.target_rows(some), tree.draft_rows(some)
+        return OnPath(
+            *laws, arrays.take(weight, places), arrays.take(state, places), remaining, tree.rounding
+        )
+
+    if arrays.hosted and not (arrays.torch or root) and selection.least_stake:
+        return choose_at_stake(selection, weight, state, tree.vocab, at)
+    here = at(arrays.positions(len(level)))
+    if arrays.exact:
+        return NodeChoice.joined(choose_exactly(selection, here, root=root))
+    return choose(selection, here, root=root)
 
 
 class _Contest:
@@ -165,7 +196,7 @@ class _Contest:
         )
         standing, alone = arrays.take(self.standing, index), arrays.take(self.alone, index)
         siblings = arrays.index(places[:, None] == places[None, :])[:, :, None] > 0
-        lowest = choice.draft.shape[1] ** 2
+        lowest = self.tree.vocab**2
         top = xp.min(xp.where(siblings, rank[None], lowest), axis=1)
         winning = rank == top
         rivals = xp.sum(xp.where(siblings & winning[None], 1, 0), axis=1)

@@ -217,9 +217,13 @@ class DraftTree:
         """(m, V): the target's laws after the nodes of an index array (m,), without a copy of all others."""
         return self.arrays.laws_at(self._target, self._target_totals, index)
 
-    def draft_rows(self, index: Array) -> Array:
-        """(m, V): the draft's laws after the nodes of an index array (m,), all above the leaves."""
-        return self.arrays.laws_at(self._draft, self._draft_totals, index)
+    def draft_rows(self, index: Array, scale: Array | None = None) -> Array:
+        """(m, V): the draft's laws after the nodes of an index array (m,), all above the leaves, times scale (m,)."""
+        return self.arrays.laws_at(self._draft, self._draft_totals, index, scale)
+
+    def given_target(self, index: Array) -> tuple[Array, Array]:
+        """(m, V) and (m,): the target's rows as they were given, not to be changed, and what they sum to."""
+        return self.arrays.given_at(self._target, self._target_totals, index)
 
     @cached_property
     def wanted(self) -> Array:

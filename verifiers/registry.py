@@ -54,7 +54,7 @@ class Verifier:
     multipath: bool
     reference: str
     ordered: bool = True
-    pick_path: Callable[[DraftTree], tuple[Any, Any]] | None = None
+    pick_path: Callable[[DraftTree], Any] | None = None
     scores: Callable[[DraftTree], tuple[Any, Any, Any]] | None = None
     budgets: Callable[[Instance, int], Any] | None = None
 

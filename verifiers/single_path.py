@@ -9,11 +9,11 @@ from .extended import Extended, join
 from .laws import AcceptanceLaw
 from .paths import DraftTree
 
-Laws = Callable[[Array], Array]
-"""From positions (m,) on a path, 0..L-1, to laws (m, V), in memory of their own."""
+Laws = Callable[[Array, Array], Array]
+"""From positions (m,) on a path, 0..L-1, and factors (m,) to laws times these, (m, V), in memory of their own."""
 
-Residual = Callable[[Array, Array], Array]
-"""From positions (m,) on a path, 0..L-1, and the target's laws there, (m, V), to what is left, in their memory."""
+Residual = Callable[[Array], Array]
+"""From positions (m,) on a path, 0..L-1, to what is left of the target's laws there, (m, V), in memory of its own."""
 
 
 def along_path(tree: DraftTree, path: Array, stop: Array, residual: Residual) -> AcceptanceLaw:
@@ -33,12 +33,11 @@ def along_path(tree: DraftTree, path: Array, stop: Array, residual: Residual) ->
     on_path = arrays.take(path, lengths) == everywhere
 
     def rows(index: Array) -> Array:
-        target = tree.target_rows(index)
         length = arrays.take(lengths, index)
         inside = arrays.take(on_path, index) & (length < depth)
-        position = xp.where(length < depth, length, depth - 1)
-        left = residual(position, tree.target_rows(arrays.take(path, position)))
-        return arrays.normalise(xp.where(inside[:, None], left, arrays.zero), target)
+        left = residual(xp.where(length < depth, length, depth - 1))
+        left *= xp.where(inside, arrays.one, arrays.zero)[:, None]
+        return arrays.normalise(left, lambda: tree.target_rows(index))
 
     return AcceptanceLaw(tree, xp.where(on_path, arrays.take(stop, lengths), arrays.zero), rows)
 
@@ -55,7 +54,7 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
     Args:
         tree: the drafted paths, for the target rows.
         path: (L + 1,) index array, the nodes of the path.
-        draft: from positions (m,) in 0..L-1 to (m, V), the laws that the path's tokens were drawn from.
+        draft: the laws that the path's tokens were drawn from.
         drafted: (L,), the probabilities in `draft` of the path's tokens, which may be too small for a float.
     """
     arrays, xp = tree.arrays, tree.arrays.xp
@@ -68,25 +67,21 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
     before = join(weights[:-1])
     inverse = before.inverse()
 
-    def residual(position: Array, target: Array) -> Array:
+    def left(position: Array) -> tuple[Array, Array]:
         # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.
-        taken = draft(position)
-        taken *= arrays.take(inverse, position)[:, None]
-        target -= taken
-        return arrays.positive(target)
+        target, total = tree.given_target(arrays.take(path, position))
+        taken = draft(position, arrays.take(inverse, position) * total)
+        return arrays.positive(arrays.subtract(target, taken)), total
 
     # The root's is not asked for: its coin never fails.
-    positions, above = arrays.positions(depth)[1:], path[1:-1]
-    sums = [arrays.zeros(1)]
-    if depth > 1:
-        sums += [
-            arrays.sum(residual(positions[part], tree.target_rows(above[part])))
-            for part in arrays.parts(depth - 1)
-        ]
+    positions, sums = arrays.positions(depth)[1:], [arrays.zeros(1)]
+    for part in arrays.parts(depth - 1) if depth > 1 else []:
+        rows, total = left(positions[part])
+        sums.append(arrays.sum(rows) / total)
     excess = before.times(xp.concat(sums)).value()
     lack = 1 - before.value()
     # How often coins 1 .. L fail: never where S + 1 - w = 0. The coin at the root never fails.
     miss = xp.concat([arrays.divide(lack, excess + lack)[1:], 1 - weights[-1].value()])
     beyond = xp.flip(arrays.products(xp.flip(miss, axis=0)), axis=0)
     success = xp.concat([arrays.ones(1), 1 - miss])
-    return along_path(tree, path, success * beyond, residual)
+    return along_path(tree, path, success * beyond, lambda position: left(position)[0])

@@ -27,7 +27,9 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     reject = arrays.divide(arrays.positive(drafted - enough), drafted)
     stop = arrays.products(accept) * xp.concat([reject, arrays.ones(1)])
 
-    def residual(position: Array, target: Array) -> Array:
-        return arrays.positive(target - tree.draft_rows(arrays.take(path, position)))
+    def residual(position: Array) -> Array:
+        here = arrays.take(path, position)
+        target, total = tree.given_target(here)
+        return arrays.positive(arrays.subtract(target, tree.draft_rows(here, total)))
 
     return along_path(tree, path, stop, residual)

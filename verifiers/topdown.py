@@ -106,7 +106,7 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         left = emission.left(arrays, target, tree.draft_rows(inner))
         for j in range(nodes.paths):
             left = arrays.without(left, arrays.take(continuations, inner)[:, j])
-        return xp.where(leaf[:, None], target, arrays.normalise(left, target))
+        return xp.where(leaf[:, None], target, arrays.normalise(left, lambda: target))
 
     return AcceptanceLaw(tree, stop, rows)
 

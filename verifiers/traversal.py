@@ -94,4 +94,4 @@ def _without_child(
     law will do.
     """
     drafts = arrays.without(drafts, token)
-    return arrays.normalise(excess, rows), arrays.normalise(drafts, drafts)
+    return arrays.normalise(excess, lambda: rows), arrays.normalise(drafts, lambda: drafts)

@@ -80,7 +80,7 @@ def output_law_by_pick(
     def prefer(first: int, second: int) -> int:
         paths = [exact.tree.path(first), exact.tree.path(second)]
         tree = DraftTree.from_instance(exact, paths)
-        return -1 if tree.nodes.path(int(pick_path(tree)[0][-1])) == paths[1] else 1
+        return -1 if tree.nodes.path(int(pick_path(tree)[-1])) == paths[1] else 1
 
     table: Table = {}
     below = Fraction(0)

@@ -25,7 +25,15 @@ from nodebudget.lp import (
     skewed_draft,
 )
 from nodebudget.lp.cells import CELLS
-from nodebudget.lp.mixed_selection import MIXED, QUICK, NodeChoice, choose, mixed_selection, root_state
+from nodebudget.lp.mixed_selection import (
+    MIXED,
+    QUICK,
+    NodeChoice,
+    choose,
+    lifted,
+    mixed_selection,
+    root_state,
+)
 from nodebudget.lp.node_rules import neutral, ratio_ranking
 from nodebudget.lp.scores import OnPath
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, mixed_multipath, mixed_verifier
@@ -112,8 +120,8 @@ def test_control_a_state_that_forgets_the_scores(monkeypatch: pytest.MonkeyPatch
     assert audit_exact(verifier, instance, 2).lossless
     known = NodeChoice.next_states
 
-    def unchanged(self: NodeChoice, places: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-        passing = known(self, places, tokens).sum(axis=(1, 2))
+    def unchanged(self: NodeChoice, places: np.ndarray, tokens: np.ndarray, draft: np.ndarray) -> np.ndarray:
+        passing = known(self, places, tokens, draft).sum(axis=(1, 2))
         return self.state[places] * passing[:, None, None]
 
     monkeypatch.setattr(NodeChoice, "next_states", unchanged)
@@ -281,7 +289,8 @@ def test_lossless_beyond_the_cells(precision: str, tolerance: float) -> None:
     rows = [part[:1] for part in one.working_rows()]
     here = OnPath(rows[0], rows[1], one.arrays.ones(1), root_state(rows[1], paths), 1, one.rounding)
     # The skewed draft from the very rows that the laws below are computed from.
-    nu = choose(mixed_selection(vocab), here, root=True).rows[0].astype(np.float64)
+    choice = choose(mixed_selection(vocab), here, root=True)
+    nu = lifted(rows[1], choice.lift, choice.cell)[0].astype(np.float64)
     emitted = np.zeros(vocab)
     for y in range(vocab):
         tree = DraftTree.from_paths([[y]] * paths, lambda _: target, lambda _: draft, dtype=precision)
@@ -321,7 +330,8 @@ def test_orderings_at_a_node_do_not_depend_on_what_else_was_drafted(library: str
     together = choose(QUICK, data, root=False)
     for node in range(nodes):
         alone = choose(QUICK, data.at([node]), root=False)
-        assert (alone.rows[0] == together.rows[node]).all()
+        nu, same = together.lift[node][together.cell[node]], alone.lift[0][alone.cell[0]]
+        assert (same == nu).all()
         assert (alone.ranks[0] == together.ranks[node]).all()
     searched = [len(np.unique(np.asarray(ranks))) > 1 for ranks in together.ranks]
     assert searched == [True, True, False, False]

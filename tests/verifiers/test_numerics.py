@@ -233,15 +233,17 @@ def test_extended_numbers() -> None:
 
 def capped_ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
     """Ratios above one are all the same: ties everywhere."""
-    return np.argsort(-np.minimum(1, tree.arrays.divide(target, draft)), axis=1, kind="stable")
+    return np.argsort(-np.minimum(1, tree.arrays.divide(target, draft)), axis=1, kind="stable")[:, ::-1]
 
 
-def pick_by_drafting_order(tree: DraftTree) -> tuple[Array, Array]:
+def pick_by_drafting_order(tree: DraftTree) -> greedy_multipath.Picked:
     """At depth one: among the best ratios, capped at one, the path that was drafted first."""
     nodes, (target, draft) = tree.nodes, tree.working_rows()
     tokens = nodes.token[nodes.path_nodes[:, 1]]
     capped = np.minimum(1, tree.arrays.divide(target[0], draft[0]))
-    return nodes.path_nodes[int(np.argmax(capped[tokens]))], capped_ranking(tree, target[:1], draft[:1])
+    path = nodes.path_nodes[int(np.argmax(capped[tokens]))]
+    order = capped_ranking(tree, target[:1], draft[:1])
+    return greedy_multipath.Picked(path, *greedy_multipath.mass_ranked_below(tree.arrays, draft[:1], order))
 
 
 def test_control_capped_ratio_with_ties_by_drafting_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +251,7 @@ def test_control_capped_ratio_with_ties_by_drafting_order(monkeypatch: pytest.Mo
     floats = instance.to_float()
     assert distance_from_target(instance, output_law(GREEDY, instance, 3)) == 0
     assert distance_from_target(floats, output_law(GREEDY, floats, 3)) < 1e-12
-    monkeypatch.setattr(greedy_multipath, "pick_path", pick_by_drafting_order)
+    monkeypatch.setattr(greedy_multipath, "pick", pick_by_drafting_order)
     assert distance_from_target(floats, output_law(GREEDY, floats, 3)) > 0.05
 
 
@@ -264,10 +266,11 @@ def differences_of_powers(dtype: type[np.floating], guard: float) -> Callable[[D
     """Greedy multi-path with nu as a difference of powers, and q where x^K falls below a guard."""
 
     def law(tree: DraftTree) -> AcceptanceLaw:
-        path, order = greedy_multipath.pick_path(tree)
+        picked = greedy_multipath.pick(tree)
+        path = picked.path
         count, tokens = tree.nodes.paths, tree.nodes.token[path[1:]]
         draft = tree.draft[path[:-1]].astype(dtype)
-        below = greedy_multipath.mass_ranked_below(tree.arrays, tree.draft[path[:-1]], order).astype(dtype)
+        below = picked.below.astype(dtype)
         under, own, rows = dtype(0), dtype(1), []
         for i, y in enumerate(tokens):
             low = (under + own * below[i]).astype(dtype)
@@ -279,7 +282,11 @@ def differences_of_powers(dtype: type[np.floating], guard: float) -> Callable[[D
         skewed = np.array(rows, dtype=tree.arrays.dtype)
         skewed = skewed / skewed.sum(axis=1, keepdims=True)
         drafted = Extended(tree.arrays, np.maximum(skewed[np.arange(len(tokens)), tokens], 1e-30))
-        return block_along_path(tree, path, lambda position: skewed[position], drafted)
+
+        def scaled(position: Array, scale: Array) -> Array:
+            return skewed[position] * scale[:, None]
+
+        return block_along_path(tree, path, scaled, drafted)
 
     return law
 
@@ -312,7 +319,7 @@ def test_control_float16_at_the_root() -> None:
         emitted, below = np.zeros(vocab), 0.0
         anyone = DraftTree.from_paths([[0]], lambda _: rows[0], lambda _: rows[1], check=False)
         order = greedy_multipath.ranking(anyone, *(part[:1] for part in anyone.working_rows()))[0]
-        for y in order[::-1]:
+        for y in order:
             if draft[y] == 0:
                 continue
             upto = below + draft[y]

@@ -123,14 +123,14 @@ def test_extreme_uniform_numbers_draw_only_what_has_probability(kind: str) -> No
 
 def test_an_entry_without_probability_is_not_drawn_by_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     # A parallel prefix sum may rise by a last bit at an entry that adds nothing.
-    tree = trees()["numpy"]
+    tree = trees()["torch"]
     joint = tree.target * 0
-    joint[0] = [0.5, 0, 0.5]
+    joint[0] = torch.tensor([0.5, 0, 0.5])
     law = AcceptanceLaw.from_joint(tree, joint)
-    honest = np.cumsum
+    honest = torch.cumsum
 
     def jittery(values: Any, axis: int) -> Any:
-        return honest(values, axis) + np.where(values == 0, 1e-15, 0)
+        return honest(values, axis) + torch.where(values == 0, 1e-15, 0)
 
     monkeypatch.setattr(tree.arrays.xp, "cumsum", jittery)
     assert sample(law, Fixed(0.0, 0.5)) == ((), 2)

@@ -40,7 +40,9 @@ TUPLES_PER_TASK = 500
 
 FAULTS_SHOWN = 10
 
-PickPath = Callable[[DraftTree], tuple[Any, Any]]
+PickPath = Callable[[DraftTree], Any]
+"""From drafted paths to the nodes of the picked one, from the root to its leaf."""
+
 Scores = Callable[[DraftTree], tuple[Any, Any, Any]]
 
 
@@ -180,9 +182,7 @@ def picks(pick_path: PickPath, instance: Instance, paths: int) -> Iterator[tuple
     def better(first: int, second: int) -> int:
         drafted = draft_tree(instance, (first, second))
         return (
-            first
-            if drafted.nodes.path(int(pick_path(drafted)[0][-1])) == instance.tree.path(first)
-            else second
+            first if drafted.nodes.path(int(pick_path(drafted)[-1])) == instance.tree.path(first) else second
         )
 
     leaves = drafted_leaves(instance)
