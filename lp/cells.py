@@ -33,15 +33,15 @@ LOWEST_PLACE = SINGLE_BIAS - OCTAVES << STEP_BITS
 """The bits of 2**-OCTAVES in single precision, without the last of the mantissa."""
 
 
-def _bins() -> np.ndarray:
-    """The bin of each step."""
+def _cells_by_ratio() -> np.ndarray:
+    """The cell of each step, behind those of single tokens."""
     steps = 2 * OCTAVES << STEP_BITS
     octaves = np.linspace(-OCTAVES, OCTAVES, steps + 1)
     share = octaves / (np.abs(octaves) + BEND) * (OCTAVES + BEND) / OCTAVES
-    return np.rint((share + 1) * (BINS // 2)).astype(np.int64)
+    return SINGLY + np.rint((share + 1) * (BINS // 2)).astype(np.int64)
 
 
-BIN_OF_STEP = _bins()
+CELL_OF_STEP = _cells_by_ratio()
 
 CELLS = SINGLY + BINS
 """Most cells; up to as many tokens are all cells of their own."""
@@ -58,7 +58,7 @@ def cells(target: Any, draft: Any) -> tuple[Any, Callable[[Any], Any]]:
     device = {"device": draft.device} if array_api_compat.is_torch_array(draft) else {}
     if vocab <= CELLS:
         return xp.broadcast_to(xp.arange(vocab, **device)[None, :], (nodes, vocab)), lambda rows: rows
-    cell = SINGLY + _ratio_bins(target, draft)
+    cell = _by_ratio(target, draft)
     least = xp.minimum(target, draft)
     row = xp.arange(nodes, **device)[:, None]
     largest = _largest(least)
@@ -70,8 +70,8 @@ def cells(target: Any, draft: Any) -> tuple[Any, Callable[[Any], Any]]:
     return cell, lambda rows: _sums(rows, cell)
 
 
-def _ratio_bins(target: Any, draft: Any) -> Any:
-    """(g, V) integers below BINS, by p/q; ratios beyond the range, and tokens that are not drafted, at its ends."""
+def _by_ratio(target: Any, draft: Any) -> Any:
+    """(g, V), cells by p/q alone; ratios beyond the range, and tokens that are not drafted, in those at the ends."""
     if draft.dtype == object:
         target, draft = float_array(target), float_array(draft)
     xp = array_api_compat.array_namespace(draft)
@@ -80,12 +80,14 @@ def _ratio_bins(target: Any, draft: Any) -> Any:
     # Floats that are not negative are ordered as their bits are: the exponent, and the first bits of the mantissa.
     dropped = SINGLE_MANTISSA_BITS - STEP_BITS
     # Half a step more, so that 1 is in the middle of a step: equal laws that differ by rounding share a cell.
-    place = (ratio.view(xp.int32) + (1 << dropped >> 1) >> dropped) - LOWEST_PLACE
-    bins = xp.asarray(BIN_OF_STEP)
-    if array_api_compat.is_torch_array(draft):
-        # A blocking copy would make the host wait for the device's queue.
-        bins = bins.to(draft.device, non_blocking=True)
-    return bins[place.clip(0, len(BIN_OF_STEP) - 1)]
+    place = ratio.view(xp.int32)
+    place += (1 << dropped >> 1) - (LOWEST_PLACE << dropped)
+    place >>= dropped
+    if not array_api_compat.is_torch_array(draft):
+        return CELL_OF_STEP.take(place, mode="clip")
+    # A blocking copy would make the host wait for the device's queue.
+    table = xp.asarray(CELL_OF_STEP).to(draft.device, non_blocking=True)
+    return table[place.clip(0, len(CELL_OF_STEP) - 1)]
 
 
 def _largest(values: Any) -> Any:
@@ -100,7 +102,7 @@ def _sums(rows: Any, cell: Any) -> Any:
     if array_api_compat.is_torch_array(rows):
         sums = rows.new_zeros((rows.shape[0], CELLS), dtype=rows.double().dtype)
         return sums.scatter_add_(1, cell, rows.double()).to(rows.dtype)
-    places = (cell + CELLS * np.arange(len(rows))[:, None]).ravel()
+    places = (cell if len(rows) == 1 else cell + CELLS * np.arange(len(rows))[:, None]).ravel()
     if is_exact(rows):
         exact = np.full(len(rows) * CELLS, rows[0, 0] * 0, dtype=object)
         np.add.at(exact, places, rows.ravel())

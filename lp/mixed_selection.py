@@ -113,7 +113,8 @@ class NodeChoice:
         lift: (g, C), by which factor the selection raises the draft's probabilities of a cell's tokens.
         ranks: (g, R, C) integers, the class of each cell, 0 the highest.
         below, mass: (g, R, C), for each cell the draft mass of the lower classes and of its own.
-        cell: (g, V) integers, the cell of each token; of no account where all cells are in one class.
+        cell: (g, V) integers, the cell of each token; of no account where all cells are in one class, and None if
+            they are everywhere.
         asked: (g,), whether the rule was asked, else all cells are in one class; None where it always was.
         table: (g, V, R, K), the states of all children, where they were computed beforehand.
     """
@@ -138,7 +139,7 @@ class NodeChoice:
     def along(self, table: Any, places: Any, tokens: Any) -> Any:
         """(m, R): entries of a table (g, R, C) for m children, by their parents' places and their tokens."""
         xp = array_api_compat.array_namespace(table)
-        cell = self.cell[places, tokens]
+        cell = 0 if self.cell is None else self.cell[places, tokens]
         return xp.permute_dims(table, (0, 2, 1))[places, cell]
 
     def next_states(self, places: Any, tokens: Any, draft: Any) -> Any:
@@ -192,8 +193,9 @@ def choose_at_stake(
     zero = state[0, 0, 0] * 0
     ranks, below, mass = np.zeros(shape, dtype=np.int64), np.full(shape, zero), np.full(shape, zero + 1)
     lift = np.repeat(state.sum(axis=2).sum(axis=1)[:, None], shape[2], axis=1)
-    cell = np.zeros((len(asked), vocab), dtype=np.int64)
+    cell = None
     if asked.any():
+        cell = np.zeros((len(asked), vocab), dtype=np.int64)
         found = _choose(selection, at(np.flatnonzero(asked)))
         for table, part in (
             (ranks, found.ranks),

@@ -95,27 +95,23 @@ def _fill(order: Array, target: Array, draft: Array, rounding: float) -> None:
     packed &= ~mask
     packed |= reversed_ids
     packed.sort()
-    nearest = _nearest(vocab, rounding)
-    steps = packed[1:] - packed[:-1]
-    if steps.min(initial=nearest + 1 << bits) < nearest + 1 << bits:
-        _settle_ties(packed, bits, nearest)
+    _settle_ties(packed, bits, _nearest(vocab, rounding))
     np.bitwise_and(packed, mask, out=order)
     np.subtract(mask, order, out=order)
 
 
 def _settle_ties(packed: Array, bits: int, nearest: int) -> None:
     """Sort the runs of neighbours that are ties by token id alone, in place."""
-    cells = packed >> bits
-    steps = cells[1:] - cells[:-1]
-    tied = steps <= nearest
-    if not (tied & (steps > 0)).any():
+    # Few are as near as that: the others need not be looked at closely.
+    near = np.flatnonzero(packed[1:] - packed[:-1] < nearest + 1 << bits)
+    lower, upper = packed[near] >> bits, packed[near + 1] >> bits
+    tied = upper - lower <= nearest
+    if not (tied & (upper > lower)).any():
         return  # neighbours in one cell are in that order already
-    in_run = np.concatenate([tied, [False]])
-    in_run[1:] |= tied
-    (places_,) = np.nonzero(in_run)
-    begins = ~np.concatenate([[False], tied])[places_]
-    ids = packed[places_] & (1 << bits) - 1
-    packed[places_] = np.sort(np.cumsum(begins) << bits | ids)
+    near = near[tied]
+    run = np.union1d(near, near + 1)
+    begins = ~np.isin(run - 1, near)
+    packed[run] = np.sort(np.cumsum(begins) << bits | packed[run] & (1 << bits) - 1)
 
 
 @lru_cache(maxsize=4)

@@ -54,9 +54,26 @@ class Arrays:
         """True for floats in this machine's own memory, where cache matters and launches cost nothing."""
         return not self.exact and (not self.torch or self.device.type == "cpu")
 
+    @property
+    def numpy(self) -> bool:
+        """True for numpy's floats, which may be looked at at any time."""
+        return not (self.exact or self.torch)
+
     def parts(self, count: int) -> list[slice]:
         """How to go through so many rows: one by one where they then stay in cache, else all at once."""
         return [slice(i, i + 1) for i in range(count)] if self.hosted else [slice(0, count)]
+
+    def totals(self, rows: Array) -> tuple[Array, Array]:
+        """(g,) and (g,): what given rows sum to, and their least entries."""
+        if self.exact:
+            return self.sum(rows), np.min(rows, axis=1)
+        if self.torch and not (self.hosted and rows.itemsize >= 4):
+            return self.xp.sum(rows, axis=-1, dtype=self.dtype), self.xp.min(rows, axis=-1)
+        given = np.from_dlpack(rows) if self.torch else rows
+        totals, least = np.empty(len(given), dtype=self.precision), np.empty(len(given), dtype=given.dtype)
+        for i, row in enumerate(given):  # both while the row is in cache
+            totals[i], least[i] = row.sum(dtype=totals.dtype), row.min()
+        return (self.xp.asarray(totals), self.xp.asarray(least)) if self.torch else (totals, least)
 
     def laws(self, rows: Array, totals: Array) -> Array:
         """Given rows (g, V) over their totals (g,), in the numbers that laws are computed in.
@@ -88,8 +105,9 @@ class Arrays:
         place = self._slice(index)
         if place is not None:
             return rows[place], totals[place]
-        # Rationals are laws as they are.
-        return self.take(rows, index), self.ones(len(index)) if self.exact else self.take(totals, index)
+        if self.exact:
+            return self.take(rows, index), self.ones(len(index))  # rationals are laws as they are
+        return self.xp.astype(self.take(rows, index), self.dtype, copy=False), self.take(totals, index)
 
     def _slice(self, index: Array) -> slice | None:
         """An index array of consecutive places in this machine's memory as a slice."""
@@ -207,8 +225,9 @@ class Arrays:
         if self.torch or self.exact:
             first = self.zeros(rows.shape[0], 1)
             return self.xp.cumsum(self.xp.concat([first, rows[:, :-1]], axis=1), 1)
-        sums = np.zeros(rows.shape, dtype=self.dtype)
-        np.cumsum(rows[:, :-1], axis=1, out=sums[:, 1:])
+        sums = np.empty(rows.shape, dtype=self.dtype)
+        sums[:, 0] = 0
+        np.cumsum(rows[:, :-1], axis=1, dtype=self.dtype, out=sums[:, 1:])
         return sums
 
     def subtract(self, first: Array, second: Array) -> Array:

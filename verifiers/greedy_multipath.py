@@ -39,7 +39,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     picked = pick(tree)
     path, below = picked.path, picked.below
     token_draft = arrays.take(tree.drafted, path[1:] - 1)
-    token_below = arrays.pick(below, arrays.take(arrays.index(tree.nodes.token), path[1:]))
+    token_below = arrays.pick(below, arrays.take(arrays.index(tree.nodes.token), path[1:])) / picked.unit
 
     # rest = 1 - rho is carried as a number of its own: taken from rho it would be lost once rho is near 1.
     share, rest, under, upto = [arrays.ones(1)], [arrays.zeros(1)], [], []
@@ -52,13 +52,14 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     rho, sigma = xp.concat(share[:-1]), xp.concat(rest[:-1])
 
     # The row's own total in place of 1, since K - 1 powers of a total that is off by rounding would add up.
-    base = power_sum(count, sigma + rho * picked.total, sigma)
+    base = power_sum(count, sigma + rho * (picked.total / picked.unit), sigma)
+    slope = rho / picked.unit
 
     def skewed(position: Array, scale: Array) -> Array:
-        here, own = arrays.take(path, position), arrays.take(rho, position)
-        under = own[:, None] * arrays.take(below, position)
+        here = arrays.take(path, position)
+        under = arrays.take(slope, position)[:, None] * arrays.take(below, position)
         under += arrays.take(sigma, position)[:, None]
-        upto = tree.draft_rows(here, own)
+        upto = tree.draft_rows(here, arrays.take(rho, position))
         upto += under
         factor = power_sum(count, upto, under)
         factor *= tree.draft_rows(here, scale / arrays.take(base, position))
@@ -81,34 +82,39 @@ class Picked(NamedTuple):
 
     Attributes:
         path: (L + 1,) index array, its nodes.
-        below: (L, V), at each node above its leaf the draft's mass of the tokens that are ranked below each token.
-        total: (L,), the draft's mass of all tokens there, one but for rounding.
+        below: (L, V), at each node above its leaf the draft's mass of the tokens that are ranked below each token,
+            of rows as they were given.
+        total: (L,), the mass of all tokens there, summed in the same order.
+        unit: (L,), what the draft's given rows sum to.
     """
 
     path: Array
     below: Array
     total: Array
+    unit: Array
 
 
 def pick(tree: DraftTree) -> Picked:
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     everyone = arrays.positions(nodes.paths)
     standing = everyone >= 0
-    path, below, totals = [arrays.index([0])], arrays.empty(nodes.depth, tree.vocab), []
+    path, below = [arrays.index([0])], arrays.empty(nodes.depth, tree.vocab)
+    totals, units = [], []
     for i in range(nodes.depth):
-        draft = tree.draft_rows(path[-1])
-        order = ranking(tree, tree.target_rows(path[-1]), draft)
+        draft, unit = tree.given_draft(path[-1])
+        order = ranking(tree, tree.given_target(path[-1])[0], draft)
         below[i : i + 1], total = mass_ranked_below(arrays, draft, order)
         totals.append(total)
+        units.append(unit)
         rank = xp.where(standing, arrays.find(order, nodes.token[nodes.path_nodes[:, i + 1]]), -1)
         standing = standing & (rank == xp.max(rank))
         first = xp.reshape(xp.max(xp.where(standing, everyone, 0)), (1,))
         path.append(arrays.take(arrays.index(nodes.path_nodes[:, i + 1]), first))
-    return Picked(xp.concat(path), below, xp.concat(totals))
+    return Picked(xp.concat(path), below, xp.concat(totals), xp.concat(units))
 
 
 def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
-    """(g, V) index array: for rows (g, V), the tokens by target / draft, the highest last, ties by token id.
+    """(g, V) index array: for given rows (g, V), the tokens by target / draft, the highest last, ties by token id.
 
     See `order_by_ratio`. Any strict order that is fixed for a node keeps the law lossless.
     """
@@ -116,7 +122,7 @@ def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
 
 
 def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> tuple[Array, Array]:
-    """(g, V), for each token the draft's mass of the tokens ranked below it, and (g,), of all; from rows (g, V)."""
+    """(g, V), for each token the mass of the tokens ranked below it, and (g,), of all; from the draft's rows (g, V)."""
     listed = arrays.in_order(draft, order)
     before = arrays.sums_before(listed)
     total = before[:, -1] + listed[:, -1]

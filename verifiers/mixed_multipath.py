@@ -160,7 +160,7 @@ def _choice(
             *laws, arrays.take(weight, places), arrays.take(state, places), remaining, tree.rounding
         )
 
-    if arrays.hosted and not (arrays.torch or root) and selection.least_stake:
+    if arrays.numpy and selection.least_stake and not root:
         return choose_at_stake(selection, weight, state, tree.vocab, at)
     here = at(arrays.positions(len(level)))
     if arrays.exact:

@@ -74,7 +74,10 @@ class DraftTree:
         self._tolerance = max(sum_tolerance(rows, self.arrays.precision) for rows in (target, draft))
         numbers = self.arrays.numbers
         self._target, self._draft = (numbers(target), numbers(draft)) if self.exact else (target, draft)
-        self._target_totals, self._draft_totals = (self._sums(rows) for rows in (self._target, self._draft))
+        (self._target_totals, target_least), (self._draft_totals, draft_least) = (
+            self.arrays.totals(rows) for rows in (self._target, self._draft)
+        )
+        self._least = target_least, draft_least
         if check or (check is None and not self.arrays.torch):
             self._check()
 
@@ -164,15 +167,16 @@ class DraftTree:
         Numpy's operations on a few numbers cost far less. The memory is shared, and what the tree that is
         returned and its laws hand out are torch tensors all the same.
         """
-        rows = (self._target, self._draft, self._target_totals, self._draft_totals)
+        rows = (self._target, self._draft, self._target_totals, self._draft_totals, *self._least)
         if not (self.arrays.torch and self.arrays.hosted and all(part.itemsize >= 4 for part in rows)):
             return self
         tree = DraftTree.__new__(DraftTree)
         tree.nodes, tree.rounding, tree._tolerance = self.nodes, self.rounding, self._tolerance
         # DLPack refuses the memory of any other device.
-        tree._target, tree._draft, tree._target_totals, tree._draft_totals = (
+        tree._target, tree._draft, tree._target_totals, tree._draft_totals, *least = (
             np.from_dlpack(part) for part in rows
         )
+        tree._least = least[0], least[1]
         tree.arrays = Arrays(tree._target, self.arrays.precision)
         tree._as_tensors = self.arrays.xp.asarray
         return tree
@@ -225,6 +229,10 @@ class DraftTree:
         """(m, V) and (m,): the target's rows as they were given, not to be changed, and what they sum to."""
         return self.arrays.given_at(self._target, self._target_totals, index)
 
+    def given_draft(self, index: Array) -> tuple[Array, Array]:
+        """(m, V) and (m,): the draft's rows as they were given, not to be changed, and what they sum to."""
+        return self.arrays.given_at(self._draft, self._draft_totals, index)
+
     @cached_property
     def wanted(self) -> Array:
         """(n - 1,): the target's probability of each node's last token, without the root; working numbers."""
@@ -252,16 +260,9 @@ class DraftTree:
         """
         xp = self.arrays.xp
         error = xp.max(xp.abs(xp.concat([self._target_totals, self._draft_totals]) - 1)) / self._tolerance
-        for wrong in (xp.min(self._target) < 0, xp.min(self._draft) < 0, xp.min(self.drafted) <= 0):
+        for wrong in (*(xp.min(least) < 0 for least in self._least), xp.min(self.drafted) <= 0):
             error = xp.where(wrong, xp.inf, error)
         return xp.reshape(error, (1,))
-
-    def _sums(self, rows: Array) -> Array:
-        return (
-            self.arrays.sum(rows)
-            if self.exact
-            else self.arrays.xp.sum(rows, axis=-1, dtype=self.arrays.dtype)
-        )
 
     def handed_out(self, values: Array) -> Array:
         """Working numbers as callers have them: Fractions where exact, torch tensors where the rows were given so."""

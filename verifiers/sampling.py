@@ -93,7 +93,7 @@ def draw(arrays: Arrays, masses: Array, uniforms: Array) -> Array:
     """
     xp = arrays.xp
     cumulative = xp.cumsum(masses, -1)
-    if arrays.hosted and not arrays.torch and masses.shape[:-1] == (1,):
+    if arrays.numpy and masses.shape[:-1] == (1,):
         # Numpy sums from the left, so that the first above the threshold has mass, and can be searched for.
         found = cumulative[0].searchsorted(uniforms[0] * cumulative[0, -1:], side="right")
         if found[0] < masses.shape[1]:

@@ -73,13 +73,16 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
         taken = draft(position, arrays.take(inverse, position) * total)
         return arrays.positive(arrays.subtract(target, taken)), total
 
-    # The root's is not asked for: its coin never fails.
-    positions, sums = arrays.positions(depth)[1:], [arrays.zeros(1)]
+    # Coins of weight one never fail, the root's among them: what is left there is not summed, where that can be seen.
+    positions, lack = arrays.positions(depth), 1 - before.value()
+    sums = [arrays.zeros(1)]
     for part in arrays.parts(depth - 1) if depth > 1 else []:
-        rows, total = left(positions[part])
+        if arrays.numpy and not (lack[1:][part] > 0).any():
+            sums.append(arrays.zeros(1))
+            continue
+        rows, total = left(positions[1:][part])
         sums.append(arrays.sum(rows) / total)
     excess = before.times(xp.concat(sums)).value()
-    lack = 1 - before.value()
     # How often coins 1 .. L fail: never where S + 1 - w = 0. The coin at the root never fails.
     miss = xp.concat([arrays.divide(lack, excess + lack)[1:], 1 - weights[-1].value()])
     beyond = xp.flip(arrays.products(xp.flip(miss, axis=0)), axis=0)

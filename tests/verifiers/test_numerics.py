@@ -243,7 +243,8 @@ def pick_by_drafting_order(tree: DraftTree) -> greedy_multipath.Picked:
     capped = np.minimum(1, tree.arrays.divide(target[0], draft[0]))
     path = nodes.path_nodes[int(np.argmax(capped[tokens]))]
     order = capped_ranking(tree, target[:1], draft[:1])
-    return greedy_multipath.Picked(path, *greedy_multipath.mass_ranked_below(tree.arrays, draft[:1], order))
+    below, total = greedy_multipath.mass_ranked_below(tree.arrays, draft[:1], order)
+    return greedy_multipath.Picked(path, below, total, tree.arrays.ones(1))
 
 
 def test_control_capped_ratio_with_ties_by_drafting_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +271,7 @@ def differences_of_powers(dtype: type[np.floating], guard: float) -> Callable[[D
         path = picked.path
         count, tokens = tree.nodes.paths, tree.nodes.token[path[1:]]
         draft = tree.draft[path[:-1]].astype(dtype)
-        below = picked.below.astype(dtype)
+        below = (picked.below / picked.unit[:, None]).astype(dtype)
         under, own, rows = dtype(0), dtype(1), []
         for i, y in enumerate(tokens):
             low = (under + own * below[i]).astype(dtype)
