@@ -2,8 +2,8 @@
 
     python -m nodebudget.experiments.gpu_check
 
-Random weights, a vocabulary of 152,064 tokens, bfloat16; no downloads. Exit code 1 where a law differs, 2 without
-a GPU. With --device cpu --small the script can be tried without one.
+Random weights, a vocabulary of 152,064 tokens, bfloat16; no downloads. Exit code 1 where a law differs, 2 for a
+device that is not there. With --device cpu --small the script can be tried without one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import torch
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes
 from nodebudget.verifiers.decoding import Decoder, ModelPair, SamplingLaw
+from nodebudget.verifiers.decoding.models import parse_device
 from nodebudget.verifiers.decoding.tree_pass import prepare
 from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -78,9 +79,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true", help="small models, to try the script")
     options = parser.parse_args(arguments)
-    device = torch.device(options.device)
-    if device.type == "cuda" and not torch.cuda.is_available():
-        print("gpu_check: torch finds no GPU on this machine", file=sys.stderr)
+    try:
+        device = parse_device(options.device)
+    except ValueError as error:
+        print(f"gpu_check: {error}", file=sys.stderr)
         return 2
     gpu = device.type == "cuda"
     print(f"torch {torch.__version__} on {torch.cuda.get_device_name(device) if gpu else device}")

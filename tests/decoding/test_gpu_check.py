@@ -20,12 +20,14 @@ def test_it_runs_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the target reads the tree with a mask" in printed
 
 
-def test_without_a_gpu_the_exit_code_is_two(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("device", ["cuda:99", "abacus"])
+def test_a_device_that_is_not_there_is_one_line_and_exit_code_two(
+    device: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert gpu_check.main([]) == 2
-    assert capsys.readouterr().err == "gpu_check: torch finds no GPU on this machine\n"
+    assert gpu_check.main(["--device", device]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"gpu_check: device '{device}' cannot be used on this machine; ")
+    assert printed.count("\n") == 1
 
 
 def every_other_time(change: Callable[[AcceptanceLaw], None]) -> Callable[[DraftTree], AcceptanceLaw]:

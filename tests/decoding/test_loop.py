@@ -216,6 +216,14 @@ def test_a_block_reads_the_drafted_tokens_and_the_sample(
 
     for method in READS:
         monkeypatch.setattr(torch.Tensor, method, counted(method))
+    moved = torch.Tensor.to
+
+    def to(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if "cpu" in (*args, kwargs.get("device")):  # the host asked for by name
+            reads.append("to")
+        return moved(tensor, *args, **kwargs)
+
+    monkeypatch.setattr(torch.Tensor, "to", to)
     decoder.decode(PROMPT, max_new_tokens=20, on_tokens=lambda _: per_block.append(len(reads)))
     assert per_block == [2 * (block + 1) for block in range(len(per_block))]
     assert set(reads) == {"tolist"}

@@ -143,8 +143,9 @@ class _Run:
         for cached in (self.target, self.draft):
             if cached is not None and self.prompt > 1:
                 cached.read(self.tokens[:-1])
-        if self.target.device.type == "cuda":
-            torch.cuda.synchronize(self.target.device)
+        for cached in (self.target, self.draft):
+            if cached is not None and cached.device.type == "cuda":
+                torch.cuda.synchronize(cached.device)
         prompt_seconds = time.perf_counter() - start
         end = self.prompt + max_new_tokens
         ended = False
