@@ -109,9 +109,12 @@ def _settle_ties(packed: Array, bits: int, nearest: int) -> None:
     if not (tied & (upper > lower)).any():
         return  # neighbours in one cell are in that order already
     near = near[tied]
-    run = np.union1d(near, near + 1)
-    begins = ~np.isin(run - 1, near)
-    packed[run] = np.sort(np.cumsum(begins) << bits | packed[run] & (1 << bits) - 1)
+    goes_on = np.zeros(len(packed), dtype=bool)
+    goes_on[near + 1] = True
+    in_run = goes_on.copy()
+    in_run[near] = True
+    run = np.flatnonzero(in_run)
+    packed[run] = np.sort(np.cumsum(~goes_on[run]) << bits | packed[run] & (1 << bits) - 1)
 
 
 @lru_cache(maxsize=4)

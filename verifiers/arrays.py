@@ -23,6 +23,9 @@ Array = Any
 LOWEST_EXPONENT, HIGHEST_EXPONENT = -1100, 64
 """The range of `Arrays.powers_of_two`; the smallest double is 2**-1074."""
 
+IN_CACHE = 2**17
+"""Numbers of a row, or of a few rows, that are worked on together in this machine's memory: one megabyte."""
+
 DTYPES = ("float64", "float32")
 """What float laws may be computed in; anything shorter loses the law."""
 
@@ -59,9 +62,10 @@ class Arrays:
         """True for numpy's floats, which may be looked at at any time."""
         return not (self.exact or self.torch)
 
-    def parts(self, count: int) -> list[slice]:
-        """How to go through so many rows: one by one where they then stay in cache, else all at once."""
-        return [slice(i, i + 1) for i in range(count)] if self.hosted else [slice(0, count)]
+    def parts(self, count: int, vocab: int) -> list[slice]:
+        """How to go through so many rows (count, V): as many together as stay in cache, or all on a device."""
+        together = max(1, IN_CACHE // vocab) if self.hosted else max(1, count)
+        return [slice(start, min(start + together, count)) for start in range(0, count, together)]
 
     def totals(self, rows: Array) -> tuple[Array, Array]:
         """(g,) and (g,): what given rows sum to, and their least entries."""

@@ -109,7 +109,7 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
         lift.append(choice.lift)
         asked.append(np.ones(stop - start, dtype=bool) if choice.asked is None else choice.asked)
         inverse = weight.inverse()
-        for part in arrays.parts(stop - start):
+        for part in arrays.parts(stop - start, tree.vocab):
             cell = choice.cell[part] if choice.asked is None or choice.asked[part].any() else None
             rows, total = _left(tree, level[part], inverse[part], choice.lift[part], cell)
             left.append(arrays.sum(rows) / total)

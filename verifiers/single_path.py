@@ -76,9 +76,9 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
     # Coins of weight one never fail, the root's among them: what is left there is not summed, where that can be seen.
     positions, lack = arrays.positions(depth), 1 - before.value()
     sums = [arrays.zeros(1)]
-    for part in arrays.parts(depth - 1) if depth > 1 else []:
-        if arrays.numpy and not (lack[1:][part] > 0).any():
-            sums.append(arrays.zeros(1))
+    for part in arrays.parts(depth - 1, tree.vocab):
+        if arrays.numpy and not lack[1:][part].any():
+            sums.append(lack[1:][part])
             continue
         rows, total = left(positions[1:][part])
         sums.append(arrays.sum(rows) / total)

@@ -65,7 +65,7 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         # A node with fewer continuations names its first one again.
         drafted[family.nodes] = tokens_there[:, :1]
         drafted[family.nodes, : tokens_there.shape[1]] = tokens_there
-        for part in arrays.parts(len(family.nodes)):
+        for part in arrays.parts(len(family.nodes), tree.vocab):
             here, tokens = arrays.index(family.nodes[part]), arrays.index(tokens_there[part])
             target, draft = tree.target_rows(here), tree.draft_rows(here)
             emission = rule(arrays, target, draft, tokens)

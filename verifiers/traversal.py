@@ -42,7 +42,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
             # A node with fewer children names its first one again, with nothing to take.
             drafted[family.nodes] = nodes.token[family.children[:, :1]]
             drafted[family.nodes, :count] = nodes.token[family.children]
-            for part in arrays.parts(len(family.nodes)):
+            for part in arrays.parts(len(family.nodes), tree.vocab):
                 here = arrays.index(family.nodes[part])
                 weight = level.take(arrays.index(family.nodes[part] - start))
                 rows, drafts = tree.target_rows(here), tree.draft_rows(here)
