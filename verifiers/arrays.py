@@ -23,8 +23,8 @@ Array = Any
 LOWEST_EXPONENT, HIGHEST_EXPONENT = -1100, 64
 """The range of `Arrays.powers_of_two`; the smallest double is 2**-1074."""
 
-IN_CACHE = 2**17
-"""Numbers of a row, or of a few rows, that are worked on together in this machine's memory: one megabyte."""
+IN_CACHE = 2**16
+"""Numbers of a row, or of a few rows, that are worked on together in this machine's memory: half a megabyte."""
 
 DTYPES = ("float64", "float32")
 """What float laws may be computed in; anything shorter loses the law."""
