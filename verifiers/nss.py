@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .arrays import Array, Arrays
+from .arrays import Arrays
 from .laws import AcceptanceLaw
 from .paths import DraftTree
-from .topdown import Emission, top_down
+from .topdown import Continuations, Emission, top_down
 
 
 def law(tree: DraftTree) -> AcceptanceLaw:
@@ -19,6 +19,6 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     return top_down(tree, rule)
 
 
-def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+def rule(arrays: Arrays, here: Continuations) -> Emission:
     """Emit a token drawn from the target, whatever the continuations are (`topdown.Rule`)."""
-    return Emission([], arrays.ones(tokens.shape[0]))
+    return Emission([], arrays.ones(len(here.wanted)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .arrays import Array, Arrays
+from .arrays import Arrays
 from .laws import AcceptanceLaw
 from .paths import DraftTree
-from .topdown import Emission, top_down
+from .topdown import Continuations, Emission, top_down
 
 
 def law(tree: DraftTree) -> AcceptanceLaw:
@@ -20,17 +20,19 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     return top_down(tree, rule)
 
 
-def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+def rule(arrays: Arrays, here: Continuations) -> Emission:
     """Accept the continuations in turn against what earlier ones left of the target (`topdown.Rule`)."""
-    rejected, accepted = arrays.ones(tokens.shape[0]), []
+    nodes, count = here.wanted.shape
+    rejected, accepted = arrays.ones(nodes), []
     # Residual after residual is max(0, target - taken draft) over its sum, `left`.
-    taken, left = arrays.zeros(tokens.shape[0]), arrays.ones(tokens.shape[0])
-    for j in range(tokens.shape[1]):
-        drafted = arrays.pick(draft, tokens[:, j])
-        wanted = arrays.divide(arrays.positive(arrays.pick(target, tokens[:, j]) - taken * drafted), left)
+    taken, left = arrays.zeros(nodes), arrays.ones(nodes)
+    for j in range(count):
+        drafted = here.drafted[:, j]
+        wanted = arrays.divide(arrays.positive(here.wanted[:, j] - taken * drafted), left)
         accepted.append(rejected * arrays.divide(arrays.xp.minimum(wanted, drafted), drafted))
         rejected = rejected * arrays.divide(arrays.positive(drafted - wanted), drafted)
         taken = taken + left
-        if j + 1 < tokens.shape[1]:
-            left = arrays.sum(arrays.positive(target - draft * taken[:, None]))
+        if j + 1 < count:
+            target, draft = here.laws()
+            left = arrays.sum(arrays.positive(arrays.subtract(target, draft * taken[:, None])))
     return Emission(accepted, rejected, taken)

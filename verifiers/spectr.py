@@ -7,7 +7,7 @@ from nodebudget.lp.power_sums import power_sum
 from .arrays import Array, Arrays
 from .laws import AcceptanceLaw
 from .paths import DraftTree
-from .topdown import Emission, top_down
+from .topdown import Continuations, Emission, top_down
 
 BISECTION_STEPS = 12
 """Halvings of the interval [1, m] in the search for a division factor."""
@@ -30,18 +30,20 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     return top_down(tree, rule)
 
 
-def rule(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
+def rule(arrays: Arrays, here: Continuations) -> Emission:
     """Accept the continuations in turn against the divided target (`topdown.Rule`)."""
-    count = tokens.shape[1]
-    factor = division_factor(arrays, target, draft, count)
-    share = 1 / factor
-    rejected, accepted = arrays.ones(tokens.shape[0]), []
+    nodes, count = here.wanted.shape
+    share = turns = arrays.ones(nodes)
+    if count > 1:
+        target, draft = here.laws()
+        share = 1 / division_factor(arrays, target, draft, count)
+        turns = _turns(arrays, target, draft, count, share)
+    rejected, accepted = arrays.ones(nodes), []
     for j in range(count):
-        drafted = arrays.pick(draft, tokens[:, j])
-        wanted = arrays.xp.minimum(drafted, arrays.pick(target, tokens[:, j]) * share)
+        drafted = here.drafted[:, j]
+        wanted = arrays.xp.minimum(drafted, here.wanted[:, j] * share)
         accepted.append(rejected * arrays.divide(wanted, drafted))
         rejected = rejected * arrays.divide(drafted - wanted, drafted)
-    turns = _turns(arrays, target, draft, count, share) if count > 1 else arrays.ones(tokens.shape[0])
     return Emission(accepted, rejected, turns, share)
 
 
@@ -51,6 +53,8 @@ def division_factor(arrays: Arrays, target: Array, draft: Array, count: int) -> 
     if count == 1:
         return low
     high = arrays.xp.where(_valid(arrays, target, draft, count, low), low, high)
+    if not arrays.torch and (low == high).all():
+        return high  # halving nothing changes nothing
     for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
         valid = _valid(arrays, target, draft, count, middle)

@@ -11,7 +11,7 @@ from nodebudget.lp.antichains import check_paths
 from nodebudget.lp.rationals import settled
 
 from .arrays import Array, Arrays
-from .topdown import Rule, emitted
+from .topdown import Continuations, Rule, emitted
 
 WORK_LIMIT = {True: 300_000, False: 12_000_000}
 """Most continuations times tokens, over the nodes above the leaves, for exact instances and for float ones."""
@@ -132,7 +132,8 @@ def _step(
     drafted = np.flatnonzero(chance != 0)
     tokens, node, chance = tokens[drafted], node[drafted], chance[drafted]
     target, draft = target[node], draft[node]
-    emission = rule(arrays, target, draft, tokens)
+    wanted, masses = (np.take_along_axis(law, tokens, axis=1) for law in (target, draft))
+    emission = rule(arrays, Continuations(wanted, masses, lambda: (target, draft)))
     left = emission.left(arrays, target, draft)
     total = arrays.sum(left)
     led = arrays.zeros(count, vocab, paths + 1)

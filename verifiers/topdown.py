@@ -9,6 +9,7 @@ import numpy as np
 
 from .arrays import Array, Arrays
 from .laws import AcceptanceLaw
+from .nodes import Ints
 from .paths import DraftTree
 
 
@@ -31,16 +32,34 @@ class Emission(NamedTuple):
     share: Array | None = None
 
     def left(self, arrays: Arrays, target: Array, draft: Array) -> Array:
-        """(g, V): the residuals before they are divided by their sums, from the rows (g, V)."""
+        """(g, V): the residuals before they are divided by their sums, in the draft's memory.
+
+        From rows (g, V), which may be laws times a factor, the same for both.
+        """
         if self.taken is None:
-            return target
+            draft[...] = target
+            return draft
         if self.share is not None:
-            draft = arrays.xp.minimum(draft, target * self.share[:, None])
-        return arrays.positive(target - draft * self.taken[:, None])
+            arrays.xp.minimum(draft, target * self.share[:, None], out=draft)
+        draft *= self.taken[:, None]
+        return arrays.positive(arrays.subtract(target, draft))
 
 
-Rule = Callable[[Arrays, Array, Array, Array], Emission]
-"""From target rows (g, V), draft rows (g, V) and continuations (g, m), token ids, to what is emitted."""
+class Continuations(NamedTuple):
+    """What a rule is shown at g nodes, each with m continuations.
+
+    Attributes:
+        wanted, drafted: (g, m), the target's and the draft's probabilities of the continuations.
+        laws: the function that gives the laws of both, twice (g, V), which must not be changed.
+    """
+
+    wanted: Array
+    drafted: Array
+    laws: Callable[[], tuple[Array, Array]]
+
+
+Rule = Callable[[Arrays, Continuations], Emission]
+"""From what is drafted after some nodes to what is emitted there."""
 
 
 def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
@@ -67,9 +86,8 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         drafted[family.nodes, : tokens_there.shape[1]] = tokens_there
         for part in arrays.parts(len(family.nodes), tree.vocab):
             here, tokens = arrays.index(family.nodes[part]), arrays.index(tokens_there[part])
-            target, draft = tree.target_rows(here), tree.draft_rows(here)
-            emission = rule(arrays, target, draft, tokens)
-            remaining = emission.left(arrays, target, draft)
+            emission = rule(arrays, _continuations(tree, here, family.children[part]))
+            remaining = _left(tree, emission, here)
             total = arrays.sum(remaining)
             for j in range(tokens.shape[1]):
                 drawn = arrays.divide(arrays.pick(remaining, tokens[:, j]), total)
@@ -98,17 +116,34 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
     continuations = arrays.index(drafted)
 
     def rows(index: Array) -> Array:
-        target = tree.target_rows(index)
         leaf = index >= nodes.inner
         inner = xp.where(leaf, 0, index)
         what_is_left = (None if part is None else arrays.take(part, inner) for part in (taken_at, share_at))
-        emission = Emission([], stop, *what_is_left)
-        left = emission.left(arrays, target, tree.draft_rows(inner))
+        left = _left(tree, Emission([], stop, *what_is_left), inner)
         for j in range(nodes.paths):
-            left = arrays.without(left, arrays.take(continuations, inner)[:, j])
-        return xp.where(leaf[:, None], target, arrays.normalise(left, lambda: target))
+            arrays.clear(left, arrays.take(continuations, inner)[:, j])
+        # After a leaf nothing has been taken.
+        left *= xp.where(leaf, arrays.zero, arrays.one)[:, None]
+        return arrays.normalise(left, lambda: tree.target_rows(index))
 
     return AcceptanceLaw(tree, stop, rows)
+
+
+def _continuations(tree: DraftTree, here: Array, children: Ints) -> Continuations:
+    """Of nodes (g,) with children (g, m), one for each path, on the host."""
+    edges = tree.arrays.index(children.ravel() - 1)
+    wanted, drafted = (
+        tree.arrays.take(masses, edges).reshape(children.shape) for masses in (tree.wanted, tree.drafted)
+    )
+    return Continuations(wanted, drafted, lambda: (tree.target_rows(here), tree.draft_rows(here)))
+
+
+def _left(tree: DraftTree, emission: Emission, here: Array) -> Array:
+    """(g, V): the residuals at nodes (g,), each up to a factor, in memory of their own."""
+    if emission.taken is None:
+        return tree.target_rows(here)
+    target, total = tree.given_target(here)
+    return emission.left(tree.arrays, target, tree.draft_rows(here, total))
 
 
 def emitted(arrays: Arrays, emission: Emission, tokens: Array, place: int, drawn: Array) -> Array:

@@ -45,20 +45,27 @@ def law(tree: DraftTree) -> AcceptanceLaw:
             for part in arrays.parts(len(family.nodes), tree.vocab):
                 here = arrays.index(family.nodes[part])
                 weight = level.take(arrays.index(family.nodes[part] - start))
-                rows, drafts = tree.target_rows(here), tree.draft_rows(here)
-                tokens = arrays.index(nodes.token[family.children[part]])
-                scales = []
+                scales: list[Array] = []
+                left: tuple[Array, ...] = ()  # the laws r and d, once a child has been removed
                 for j in range(count):
-                    token = tokens[:, j]
-                    ratio = Extended(arrays, arrays.pick(rows, token)).over(arrays.pick(drafts, token))
-                    child_weight.append(weight.times(ratio).capped())
-                    children.append(family.children[part, j])
+                    child = family.children[part, j]
+                    token = arrays.index(nodes.token[child])
                     scales.append(weight.inverse())
-                    excess = arrays.positive(rows - drafts * scales[-1][:, None])
-                    mass = weight.times(arrays.sum(excess))
+                    if not left:
+                        edge = arrays.index(child - 1)
+                        wanted, offered = (arrays.take(of, edge) for of in (tree.wanted, tree.drafted))
+                        excess, total = _first_excess(tree, here, scales[0])
+                    else:
+                        wanted, offered = (arrays.pick(law, token) for law in left)
+                        excess = arrays.positive(arrays.subtract(left[0], left[1] * scales[j][:, None]))
+                        total = arrays.one
+                    child_weight.append(weight.times(Extended(arrays, wanted).over(offered)).capped())
+                    children.append(child)
+                    mass = weight.times(arrays.sum(excess) / total)
                     weight = mass.over(mass.value() + 1 - weight.value())
                     if j + 1 < count:
-                        rows, drafts = _without_child(arrays, excess, rows, drafts, token)
+                        left = left or (tree.target_rows(here), tree.draft_rows(here))
+                        left = _without_child(arrays, excess, *left, token)
                 final_weight.append(weight.value())
                 scales += [arrays.zeros(len(family.nodes[part]))] * (most - count)
                 inverses.append(xp.stack(scales, axis=1))
@@ -83,6 +90,12 @@ def law(tree: DraftTree) -> AcceptanceLaw:
         return xp.where(leaf[:, None], target, left)
 
     return AcceptanceLaw(tree, stop, residuals)
+
+
+def _first_excess(tree: DraftTree, here: Array, scale: Array) -> tuple[Array, Array]:
+    """(g, V), max(0, target - draft scale) at nodes (g,), times a factor for each row, (g,)."""
+    target, total = tree.given_target(here)
+    return tree.arrays.positive(tree.arrays.subtract(target, tree.draft_rows(here, scale * total))), total
 
 
 def _without_child(

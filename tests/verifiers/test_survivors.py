@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from nodebudget.lp import random_instance
 from nodebudget.verifiers import VERIFIERS, Verifier
-from nodebudget.verifiers.arrays import Array, Arrays
+from nodebudget.verifiers.arrays import Arrays
 from nodebudget.verifiers.audit import audit_exact
 from nodebudget.verifiers.specinfer import rule as specinfer_rule
 from nodebudget.verifiers.survivors import top_down_budgets
-from nodebudget.verifiers.topdown import Emission
+from nodebudget.verifiers.topdown import Continuations, Emission
 
 ONE_PASS = [verifier for verifier in VERIFIERS.values() if verifier.budgets is not None]
 CASES = [
@@ -41,8 +41,8 @@ def test_budgets_are_those_of_the_law(verifier: Verifier) -> None:
 def test_survivors_matter() -> None:
     """A rule that forgets the second continuation is told apart: the comparison above can fail."""
 
-    def forgetful(arrays: Arrays, target: Array, draft: Array, tokens: Array) -> Emission:
-        return specinfer_rule(arrays, target, draft, tokens[:, :1])
+    def forgetful(arrays: Arrays, here: Continuations) -> Emission:
+        return specinfer_rule(arrays, here._replace(wanted=here.wanted[:, :1], drafted=here.drafted[:, :1]))
 
     instance, paths = CASES[0]  # one whose residuals have more than one token left
     right = top_down_budgets(instance, paths, specinfer_rule)
