@@ -46,12 +46,12 @@ def law(tree: DraftTree) -> AcceptanceLaw:
                 here = arrays.index(family.nodes[part])
                 weight = level.take(arrays.index(family.nodes[part] - start))
                 scales: list[Array] = []
-                left: tuple[Array, ...] = ()  # the laws r and d, once a child has been removed
+                left: tuple[Array, Array] | None = None  # the laws r and d, once a child has been removed
                 for j in range(count):
                     child = family.children[part, j]
                     token = arrays.index(nodes.token[child])
                     scales.append(weight.inverse())
-                    if not left:
+                    if left is None:
                         edge = arrays.index(child - 1)
                         wanted, offered = (arrays.take(of, edge) for of in (tree.wanted, tree.drafted))
                         excess, total = _first_excess(tree, here, scales[0])
