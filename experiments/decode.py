@@ -223,15 +223,18 @@ def save_decode(result: DecodeResult, folder: Path) -> None:
                 blocks.append({"verifier": name, "prompt": prompt, "block": number, **own})
             row["blocks"] = len(generation.blocks)
             prompts.append(row)
-    folder.mkdir(parents=True, exist_ok=True)
     for file, rows in (("prompts.parquet", prompts), ("blocks.parquet", blocks)):
         write_table(folder / file, pa.Table.from_pylist(rows), document | {"table": file.split(".")[0]})
 
 
 def check_out(folder: Path) -> None:
-    """ValueError where results cannot go: files are never overwritten."""
+    """Make the folder; ValueError where results cannot go: files are never overwritten."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"--out: {str(folder)!r} is there already; expected a new or empty folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--out: {str(folder)!r} cannot be made ({error.strerror})") from None
 
 
 def require_extra(command: str) -> None:

@@ -135,6 +135,10 @@ class Arrays:
             return fmpq_array(to_fraction(value) for value in values)
         return self._send(np.asarray(values, dtype=np.float64), self.dtype)
 
+    def uniforms(self, values: Any) -> Array:
+        """Uniform numbers of the host, in double precision or as the rationals that they are."""
+        return self.from_host(values) if self.exact else self.double(values)
+
     def double(self, values: Any) -> Array:
         """Host floats in double precision, sent to the device without waiting for it."""
         return self._send(np.asarray(values, dtype=np.float64), self.xp.float64)
@@ -227,12 +231,14 @@ class Arrays:
     def sums_before(self, rows: Array) -> Array:
         """(g, V): for each entry of a row the sum of those before it."""
         if self.torch or self.exact:
-            first = self.zeros(rows.shape[0], 1)
-            return self.xp.cumsum(self.xp.concat([first, rows[:, :-1]], axis=1), 1)
-        sums = np.empty(rows.shape, dtype=self.dtype)
+            rows = self.xp.concat([self.zeros(rows.shape[0], 1), rows[:, :-1]], axis=1)
+            # In double precision, since there are many small terms.
+            wide = {} if self.exact else {"dtype": self.xp.float64}
+            return self.xp.astype(self.xp.cumsum(rows, 1, **wide), self.dtype, copy=False)
+        sums = np.empty(rows.shape)
         sums[:, 0] = 0
-        np.cumsum(rows[:, :-1], axis=1, dtype=self.dtype, out=sums[:, 1:])
-        return sums
+        np.cumsum(rows[:, :-1], axis=1, dtype=np.float64, out=sums[:, 1:])
+        return sums.astype(self.dtype, copy=False)
 
     def subtract(self, first: Array, second: Array) -> Array:
         """first - second, in the memory of the second."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+import array_api_compat
 from nodebudget.lp.rationals import to_fraction
 
 from .arrays import Array
@@ -28,10 +29,7 @@ class AcceptanceLaw:
             rows: from an index array (m,) of nodes to (m, V), the law of Y given Z = node. Called with an
                 array on the tree's device, whose values it must not read on the host.
         """
-        if tuple(stop.shape) != (len(tree.nodes),):
-            raise ValueError(
-                f"stop: got shape {tuple(stop.shape)}; expected ({len(tree.nodes)},), one entry per node"
-            )
+        _check_shape("stop", stop, tree, (len(tree.nodes),), "one entry per node")
         self.tree = tree
         numbers = tree.arrays.numbers
         self._stop = numbers(stop) if tree.exact else stop
@@ -44,9 +42,7 @@ class AcceptanceLaw:
         Raises ValueError for another shape, for a negative entry (not looked for on a device), and for a float
         table where the tree is exact.
         """
-        shape = (len(tree.nodes), tree.vocab)
-        if tuple(joint.shape) != shape:
-            raise ValueError(f"joint: got shape {tuple(joint.shape)}; expected {shape}, nodes by tokens")
+        _check_shape("joint", joint, tree, (len(tree.nodes), tree.vocab), "nodes by tokens")
         if (joint.dtype == object) != tree.exact:
             raise ValueError(f"joint: got a table of {joint.dtype}; expected the kind of number of {tree!r}")
         arrays = tree.arrays
@@ -63,7 +59,7 @@ class AcceptanceLaw:
     @cached_property
     def stop(self) -> Array:
         """(n,): Pr[Z = node], Fractions where the tree is exact."""
-        return self.tree.handed_out(self._stop)
+        return self.tree.handed_out(self._stop if self.tree.exact else self._stop + 0)
 
     def next_row(self, node: int) -> Array:
         """(V,): the law of Y given Z = node; at a node that is never accepted, some law."""
@@ -87,3 +83,13 @@ class AcceptanceLaw:
     def working(self) -> tuple[Array, Callable[[Array], Array]]:
         """The two conditional laws in the numbers they are computed in; for sampling."""
         return self._stop, self._rows
+
+
+def _check_shape(name: str, values: Any, tree: DraftTree, shape: tuple[int, ...], entries: str) -> None:
+    """ValueError unless the values are an array of the tree's library and of this shape."""
+    of_torch = array_api_compat.is_torch_array(values)
+    if of_torch != tree.arrays.torch or not (of_torch or array_api_compat.is_numpy_array(values)):
+        expected = "a torch tensor" if tree.arrays.torch else "a numpy array"
+        raise ValueError(f"{name}: got {type(values).__name__}; expected {expected}, as the tree's rows are")
+    if tuple(values.shape) != shape:
+        raise ValueError(f"{name}: got shape {tuple(values.shape)}; expected {shape}, {entries}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from .arrays import Array, Arrays
 from .laws import AcceptanceLaw
+from .paths import DraftTree
 
 TOTAL_TOLERANCE = {"float64": 1e-9, "float32": 1e-3}
 """How far the stop probabilities of a float law may be from summing to one."""
@@ -38,7 +39,7 @@ def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
     stop, rows = law.working()
     uniforms = _uniforms(arrays, rng)
     node = draw(arrays, stop[None, :], uniforms[:1, None])
-    row = rows(node)[0]
+    row = _one_row(tree, rows(node))
     token = draw(arrays, row[None, :], uniforms[1:, None])
     if arrays.exact:
         for what, law_ in (("the stop probabilities", stop), ("the probabilities of the next token", row)):
@@ -70,9 +71,19 @@ def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
     return tree.nodes.path(int(drawn)), int(emitted)
 
 
+def _one_row(tree: DraftTree, rows: Array) -> Array:
+    """The only one of the rows that a law gave, if that is what it is."""
+    if tuple(getattr(rows, "shape", ())) != (1, tree.vocab):
+        got = f"shape {tuple(rows.shape)}" if hasattr(rows, "shape") else type(rows).__name__
+        raise ValueError(
+            f"the law's rows: got {got} for one node; expected (1, {tree.vocab}), the next token's law"
+        )
+    return rows[0]
+
+
 def _uniforms(arrays: Arrays, rng: Any) -> Array:
     if isinstance(rng, np.random.Generator):
-        return arrays.from_host(rng.random(2).tolist())
+        return arrays.uniforms(rng.random(2))
     if type(rng).__module__.split(".")[0] == "torch":
         import torch
 
@@ -80,8 +91,8 @@ def _uniforms(arrays: Arrays, rng: Any) -> Array:
         if arrays.torch:
             # From a device to the host only a blocking copy is complete when it returns.
             waits = rng.device.type != "cpu"
-            return drawn.to(device=arrays.device, dtype=arrays.dtype, non_blocking=not waits)
-        return arrays.from_host(drawn.tolist())
+            return drawn.to(device=arrays.device, non_blocking=not waits)
+        return arrays.uniforms(drawn.tolist())
     raise TypeError(f"rng: got {type(rng).__name__}; expected a numpy.random.Generator or a torch.Generator")
 
 
@@ -92,7 +103,8 @@ def draw(arrays: Arrays, masses: Array, uniforms: Array) -> Array:
     never drawn.
     """
     xp = arrays.xp
-    cumulative = xp.cumsum(masses, -1)
+    # In double precision: in single, the many small terms of a large vocabulary would be lost to the sum before them.
+    cumulative = xp.cumsum(masses, -1, **({} if arrays.exact else {"dtype": xp.float64}))
     if arrays.numpy and masses.shape[:-1] == (1,):
         # Numpy sums from the left, so that the first above the threshold has mass, and can be searched for.
         found = cumulative[0].searchsorted(uniforms[0] * cumulative[0, -1:], side="right")

@@ -62,7 +62,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
                     child_weight.append(weight.times(Extended(arrays, wanted).over(offered)).capped())
                     children.append(child)
                     mass = weight.times(arrays.sum(excess) / total)
-                    weight = mass.over(mass.value() + 1 - weight.value())
+                    weight = mass.over(mass.value() + (1 - weight.value()))
                     if j + 1 < count:
                         left = left or (tree.target_rows(here), tree.draft_rows(here))
                         left = _without_child(arrays, excess, *left, token)

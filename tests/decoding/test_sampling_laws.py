@@ -87,6 +87,18 @@ def test_float32_on_request() -> None:
     assert SamplingLaw(0).rows(torch.zeros(3), torch.float32).dtype == torch.float32
 
 
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+@pytest.mark.parametrize("temperature", [0, 1])
+def test_logits_that_are_none_give_no_law(temperature: float, wrong: float) -> None:
+    rows = SamplingLaw(temperature).rows(torch.tensor([[wrong, 0, 1], [0, 0, 1]]))
+    assert rows.sum(-1).isnan().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_the_smallest_temperatures_are_greedy(dtype: torch.dtype) -> None:
+    assert SamplingLaw(1e-50).rows(torch.tensor([0.0, 1.0, 1.0]), dtype).tolist() == [0, 0.5, 0.5]
+
+
 @pytest.mark.parametrize("law", [SamplingLaw(0), SamplingLaw(), SamplingLaw(0.5, 3, 0.9)])
 def test_nothing_is_read_from_the_device(law: SamplingLaw) -> None:
     rows = law.rows(torch.zeros(2, 5, device="meta"))

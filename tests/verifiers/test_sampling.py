@@ -11,7 +11,7 @@ import pytest
 import torch
 from drafted_tuples import OnADevice
 from nodebudget.lp.families import random_instance
-from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, sample
+from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, PathNodes, sample
 
 PATHS = [(0, 1), (2, 1), (0, 0)]
 EACH = pytest.mark.parametrize("name", VERIFIERS)
@@ -129,8 +129,8 @@ def test_an_entry_without_probability_is_not_drawn_by_rounding(monkeypatch: pyte
     law = AcceptanceLaw.from_joint(tree, joint)
     honest = torch.cumsum
 
-    def jittery(values: Any, axis: int) -> Any:
-        return honest(values, axis) + torch.where(values == 0, 1e-15, 0)
+    def jittery(values: Any, axis: int, **kwargs: Any) -> Any:
+        return honest(values, axis, **kwargs) + torch.where(values == 0, 1e-15, 0)
 
     monkeypatch.setattr(tree.arrays.xp, "cumsum", jittery)
     assert sample(law, Fixed(0.0, 0.5)) == ((), 2)
@@ -211,3 +211,45 @@ def test_laws_that_do_not_sum_to_one_are_not_sampled_from(kind: str) -> None:
         sample(AcceptanceLaw(tree, fine.stop / 2, lambda index: tree.target[index]), np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"the next token sum to 2\.0"):
         sample(AcceptanceLaw(tree, fine.stop, lambda index: tree.target[index] * 2), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_the_tail_of_a_large_vocabulary_is_drawn_in_single_precision(library: str) -> None:
+    # Each of the tail's terms is less than half the last bit of the sum before it.
+    vocab, tail = 152_064, 2.5e-8
+    row = np.full((2, vocab), tail, dtype=np.float32)
+    row[:, 0] = 1 - tail * (vocab - 1)
+    draft = np.zeros((1, vocab), dtype=np.float32)
+    draft[0, 1] = 1
+    rows = (row, draft) if library == "numpy" else (torch.tensor(row), torch.tensor(draft))
+    tree = OnADevice(PathNodes([[1]]), *rows, dtype="float32")
+    stop = tree.arrays.from_host([1, 0])
+    law = AcceptanceLaw(tree, stop, tree.target_rows)
+    middle = 1 - tail * vocab / 2
+    _, token = sample(law, Fixed(0.0, middle))
+    assert abs(token - vocab / 2) < 0.01 * vocab
+
+
+@KINDS
+def test_what_a_law_hands_out_is_not_the_law(kind: str) -> None:
+    law = VERIFIERS["bv"].law(trees()[kind])
+    before = law.expected_accepted
+    law.stop[...] = law.stop * 0
+    assert law.expected_accepted == before
+
+
+@pytest.mark.parametrize(
+    ("stop", "rows", "message"),
+    [
+        ([1, 0, 0], None, "stop: got list; expected a numpy array"),
+        (torch.tensor([1.0, 0, 0]), None, "stop: got Tensor; expected a numpy array"),
+        (np.array([1.0, 0, 0]), lambda index: 3, "rows: got int for one node; expected \\(1, 2\\)"),
+        (np.array([1.0, 0, 0]), lambda index: np.ones((1, 1)), "got shape \\(1, 1\\) for one node"),
+        (np.array([1.0, 0, 0]), lambda index: np.ones((1, 3)) / 3, "got shape \\(1, 3\\) for one node"),
+    ],
+)
+def test_laws_of_wrong_kind_or_shape_are_refused(stop: Any, rows: Any, message: str) -> None:
+    half = np.full(2, 0.5)
+    tree = DraftTree.from_paths([[0], [1]], lambda _: half, lambda _: half)
+    with pytest.raises(ValueError, match=message):
+        sample(AcceptanceLaw(tree, stop, rows), Fixed(0.0, 0.5))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from nodebudget.verifiers.arrays import Arrays
+from nodebudget.verifiers.laws import AcceptanceLaw
 from nodebudget.verifiers.nodes import PathNodes
 from nodebudget.verifiers.paths import DraftTree
 from nodebudget.verifiers.registry import Verifier
@@ -195,7 +196,7 @@ class _Run:
             tree = DraftTree(
                 nodes, target_laws, draft_laws.to(target_laws.device, non_blocking=True), dtype=decoder.dtype
             )
-            law = decoder.verifier.law(tree)
+            law = _law(decoder.verifier, tree)
             accepted, token = sample(law, self.verifying_rng)
         node = _node(nodes, accepted)
         with self.timer.phase("cache", self.target.device):
@@ -214,7 +215,7 @@ class _Run:
             )
         with self.timer.phase("verify", law.device):
             arrays = Arrays(law, self.decoder.dtype)
-            uniforms = arrays.from_host(self.verifying_rng.random(1))[:, None]
+            uniforms = arrays.uniforms(self.verifying_rng.random(1))[:, None]
             drawn, total = arrays.read([draw(arrays, law, uniforms), arrays.sum(law)])
         if not abs(total - 1) < 1e-3:
             raise ValueError(f"the target's law sums to {total}; expected 1: its logits are not finite")
@@ -230,6 +231,21 @@ class _Run:
             place += length + 1
             blocks.append(Block(context, paths, length, nodes, accepted, emitted, by_length, **seconds))
         return tuple(blocks)
+
+
+def _law(verifier: Verifier, tree: DraftTree) -> AcceptanceLaw:
+    """The verifier's law of a tree; ValueError where it is of another, or where a verifier of the user's fails."""
+    try:
+        law = verifier.law(tree)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"verifier {verifier.name!r}: {type(error).__name__}: {error}") from error
+    if isinstance(law, AcceptanceLaw) and law.tree.nodes is not tree.nodes:
+        raise ValueError(
+            f"verifier {verifier.name!r}: got the law of another tree; expected that of {tree!r}"
+        )
+    return law
 
 
 def _node(nodes: PathNodes, tokens: Sequence[int]) -> int:

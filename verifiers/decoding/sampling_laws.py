@@ -63,11 +63,14 @@ class SamplingLaw:
             Shape (..., V), each row a law.
         """
         if self.temperature == 0:
-            best = logits.argmax(-1, keepdim=True)
-            return torch.zeros_like(logits, dtype=dtype).scatter_(-1, best, 1.0)
+            largest, best = logits.to(dtype).amax(-1, keepdim=True), logits.argmax(-1, keepdim=True)
+            # One, or NaN where a logit is none: such a row is no law at any temperature.
+            return torch.zeros_like(logits, dtype=dtype).scatter_(-1, best, largest - largest + 1)
         scores = logits.to(dtype)
         # The maximum goes first: dividing by a small temperature may otherwise overflow to inf - inf.
-        scores = (scores - scores.amax(-1, keepdim=True)) / self.temperature
+        # One below the smallest normal number would be taken as 0; it leaves no other law.
+        temperature = max(self.temperature, torch.finfo(dtype).tiny)
+        scores = (scores - scores.amax(-1, keepdim=True)) / temperature
         if self.top_k is not None and self.top_k < scores.shape[-1]:
             last_kept = scores.topk(self.top_k, dim=-1).values[..., -1:]
             scores = scores.masked_fill(scores < last_kept, -math.inf)
