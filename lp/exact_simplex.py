@@ -13,7 +13,7 @@ from fractions import Fraction
 from flint import fmpq
 from tqdm import tqdm
 
-from .exact_linear import SingularError, SparseRows, solve_square, transpose
+from .exact_linear import SingularError, SparseRows, dependent, solve_square, transpose
 from .programs import LinearProgram, Row
 from .rationals import to_fmpq, to_fraction
 from .solvers import Basis
@@ -105,7 +105,14 @@ class _Tableau:
         self.bar = tqdm(desc="exact pivots", unit="pivot", delay=2, leave=False, disable=None)
         self._append(program.rows)
         self.tight = {i for i, is_basic in enumerate(basis.rows) if not is_basic}
+        self._make_regular()
         self._solve_primal()
+
+    def _make_regular(self) -> None:
+        """Drop what depends on the rest of a singular basis: rows that float rounding told apart."""
+        loose, out = dependent(self._matrix(), self.basic)
+        self.tight.difference_update(loose)
+        self.basic.difference_update(out)
 
     def _append(self, rows: Sequence[Row]) -> None:
         for row in rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -20,8 +20,9 @@ from .programs import BudgetVariables, LinearProgram, Row
 from .proven import proven_lower_bound, proven_upper_bound
 from .rationals import Array, float_array
 from .single_path import single_path_program
-from .slopes import slope_phase
-from .solvers import Basis, HighsSession, Solution
+from .slope_certificates import FINENESS, certificate_from_slopes
+from .slopes import FloatBracket, slope_phase
+from .solvers import Basis, HighsSession, Solution, SolverFailure
 
 Method = Literal["cuts", "enumerate"]
 
@@ -30,6 +31,13 @@ CERTIFIED = "optimal, certified"
 NOT_CERTIFIED = "optimal in floats, not certified"
 PROVEN = "bracketed, both ends proven, not certified"
 NOT_CONVERGED = "bounded in floats, not certified"
+
+
+TINY_TREE = 100
+"""Nodes up to which plain cutting planes come first."""
+
+CERTIFIED_TREE = 5000
+"""Nodes up to which the slope programs are asked for a certificate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +107,32 @@ def solve_multi_path(
     """
     if method == "cuts":
         check_paths(paths)
-        nodes = np.count_nonzero(instance.live)
-        if nodes > SMALL_TREE:
-            large = f"the tree has {nodes} nodes; certificates are tried up to {SMALL_TREE}"
-            return _solve_large(instance, paths, certify=certify, why=large)
-        return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
+        return _solve_by_cuts(instance, paths, certify=certify)
     if method == "enumerate":
         return _solve(
             instance, paths, lambda inst: enumerated_program(inst, paths), cuts=False, certify=certify
         )
     raise ValueError(f"method: got {method!r}; expected 'cuts' or 'enumerate'")
+
+
+def _solve_by_cuts(instance: Instance, paths: int, *, certify: bool) -> Optimum:
+    nodes = int(np.count_nonzero(instance.live))
+    found, why = None, f"the tree has {nodes} nodes; certificates are tried up to {CERTIFIED_TREE}"
+    if certify and paths > 1 and TINY_TREE < nodes <= CERTIFIED_TREE:
+        try:
+            found = _slopes(instance, paths, FINENESS)
+            certificate, *size = certificate_from_slopes(
+                instance.to_exact(), paths, found.weights, found.feasible
+            )
+        except (NotCertified, SolverFailure) as error:
+            why = str(error)
+        else:
+            rounds, antichains = size
+            rows = nodes - 1 + antichains
+            return _certified(instance, certificate, rows=rows, antichains=antichains, rounds=rounds)
+    if nodes > SMALL_TREE:
+        return _bracketed(instance, paths, found or _slopes(instance, paths), certify=certify, why=why)
+    return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
 
 
 def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certify: bool) -> Optimum:
@@ -122,7 +146,7 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
     }
     if not found.converged:
         stopped = f"the cutting planes stopped after {found.rounds} rounds"
-        return _solve_large(instance, paths, certify=certify, why=stopped)
+        return _bracketed(instance, paths, _slopes(instance, paths), certify=certify, why=stopped)
     bracket = (min(found.lower, found.upper), found.upper)  # a converged solution may sum up to an ulp more
     reason = "certification was not asked for"
     if certify:
@@ -131,16 +155,7 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
         except NotCertified as error:
             reason = str(error)
         else:
-            value, budgets = certificate.optimum, certificate.budgets
-            exactly = (float(value), float(value))
-            if not instance.exact:
-                return Optimum(
-                    paths, float(value), float_array(budgets), certificate, CERTIFIED, exactly, **size,
-                    proven=(value, value),
-                )  # fmt: skip
-            return Optimum(
-                paths, value, budgets, certificate, CERTIFIED, exactly, **size, proven=(value, value)
-            )
+            return _certified(instance, certificate, **size)
     proven = _proven(reading, paths, found.feasible, _weights(variables, found)) if certify else None
     return Optimum(
         paths,
@@ -154,21 +169,34 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
     )
 
 
-def _solve_large(instance: Instance, paths: int, *, certify: bool, why: str) -> Optimum:
-    """LP_K by the slope programs, with the bracket proven in rationals; `why` there is no certificate."""
+def _certified(instance: Instance, certificate: Certificate, **size: int) -> Optimum:
+    """The optimum of a verified certificate: in floats where the instance is in floats."""
+    value, budgets = certificate.optimum, certificate.budgets
+    exactly = (float(value), float(value))
+    told = (value, budgets) if instance.exact else (float(value), float_array(budgets))
+    return Optimum(certificate.paths, *told, certificate, CERTIFIED, exactly, **size, proven=(value, value))
+
+
+def _slopes(instance: Instance, paths: int, fineness: float = 1.0) -> FloatBracket:
+    """What the slope programs find on the live nodes, for all nodes."""
     floats = instance.without_leaf_laws().to_float()
     live = np.flatnonzero(instance.live)
-    if len(live) < len(instance.tree):
-        tree, _ = floats.tree.restrict(instance.live)
-        floats = Instance(tree, floats.target[live], floats.draft[live])
-    found = slope_phase(floats, paths)
-    budgets, weights, ratios = (np.zeros(len(instance.tree)) for _ in range(3))
-    for whole, part in ((budgets, found.feasible), (weights, found.weights), (ratios, found.ratios)):
-        whole[live] = part
+    if len(live) == len(instance.tree):
+        return slope_phase(floats, paths, fineness)
+    tree, _ = floats.tree.restrict(instance.live)
+    found = slope_phase(Instance(tree, floats.target[live], floats.draft[live]), paths, fineness)
+    whole = np.zeros((3, len(instance.tree)))
+    whole[:, live] = found.feasible, found.weights, found.ratios
+    return replace(found, feasible=whole[0], weights=whole[1], ratios=whole[2])
+
+
+def _bracketed(instance: Instance, paths: int, found: FloatBracket, *, certify: bool, why: str) -> Optimum:
+    """LP_K by the slope programs, with the bracket proven in rationals; `why` there is no certificate."""
+    budgets = found.feasible
     size = (found.rows, found.cuts, found.rounds)
     if certify:
         reading = instance.without_leaf_laws().to_exact()
-        proven = _proven(reading, paths, budgets, weights, ratios)
+        proven = _proven(reading, paths, budgets, found.weights, found.ratios)
         low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
         said = f"{PROVEN}: between {low} and {high}"
         return Optimum(paths, high, budgets, None, f"{said} ({why})", (low, high), *size, proven)
