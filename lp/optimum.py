@@ -116,23 +116,29 @@ def solve_multi_path(
 
 
 def _solve_by_cuts(instance: Instance, paths: int, *, certify: bool) -> Optimum:
+    """LP_K with the separation oracle: a certificate from the slope programs, plain cutting planes, or a bracket."""
     nodes = int(np.count_nonzero(instance.live))
-    found, why = None, f"the tree has {nodes} nodes; certificates are tried up to {CERTIFIED_TREE}"
+    limit = CERTIFIED_TREE if paths > 1 else SMALL_TREE
+    found, why = None, f"the tree has {nodes} nodes; certificates are tried up to {limit}"
     if certify and paths > 1 and TINY_TREE < nodes <= CERTIFIED_TREE:
         try:
             found = _slopes(instance, paths, FINENESS)
-            certificate, *size = certificate_from_slopes(
+            certificate, rounds, antichains = certificate_from_slopes(
                 instance.to_exact(), paths, found.weights, found.feasible
             )
         except (NotCertified, SolverFailure) as error:
             why = str(error)
         else:
-            rounds, antichains = size
-            rows = nodes - 1 + antichains
-            return _certified(instance, certificate, rows=rows, antichains=antichains, rounds=rounds)
+            size = {"rows": nodes - 1 + antichains, "antichains": antichains, "rounds": rounds}
+            return _certified(instance, certificate, **size)
     if nodes > SMALL_TREE:
         return _bracketed(instance, paths, found or _slopes(instance, paths), certify=certify, why=why)
-    return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
+    try:
+        return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
+    except SolverFailure:
+        if found is None:
+            raise
+        return _bracketed(instance, paths, found, certify=certify, why=why)
 
 
 def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certify: bool) -> Optimum:

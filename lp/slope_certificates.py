@@ -35,7 +35,7 @@ ROUNDS = 8
 AT_ONCE = 50
 """Violated antichains that the exact oracle adds together."""
 
-PIVOT_WORK = 60_000
+PIVOT_WORK = 20_000
 """Exact pivots times variables, in all rounds: some seconds."""
 
 
@@ -65,9 +65,9 @@ def certificate_from_slopes(
 ) -> tuple[Certificate, int, int]:
     """A verified certificate of OPT_K, the rounds it took, and the antichain rows of the last one.
 
-    A dual solution needs only a chain of antichains (statement 9.1), which the weights of a float one name. With their rows
-    alone LP_K is solved exactly, and its duals prove a bound. Feasible budgets that attain it lie on the face that the
-    duals leave (`point_inside`). Antichains that leave no room for them become further rows.
+    A dual solution needs only a chain of antichains (statement 9.1), which the weights of a float one name. With
+    their rows alone LP_K is solved exactly, and its duals prove a bound. Feasible budgets that attain it lie on the
+    face that the duals leave (`point_inside`). Antichains that leave no room for them become further rows.
 
     Args:
         instance: an exact instance.
@@ -82,7 +82,7 @@ def certificate_from_slopes(
     rows = [*variables.target_matching_rows(), *(variables.antichain_row(nodes) for nodes in known)]
     program = variables.program(f"LP_{paths}, some antichains", rows)
     session = HighsSession(replace(program, costs=program.costs * GAIN))
-    pivots = max(30, PIVOT_WORK // max(1, len(program.variables)))
+    pivots = max(10, PIVOT_WORK // max(1, len(program.variables)))
     for done in range(1, ROUNDS + 1):
         try:
             basis = optimal(session.solve(), program).basis

@@ -238,6 +238,7 @@ def test_a_certificate_that_does_not_verify_is_not_handed_out(monkeypatch: pytes
 
 def test_too_many_nodes_for_a_certificate_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optimum_module, "SMALL_TREE", 6)
+    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 6)
     found = solve_multi_path(motivating(), 2)
     assert found.certificate is None
     assert found.status.endswith("(the tree has 7 nodes; certificates are tried up to 6)")
@@ -251,6 +252,7 @@ def test_a_float_phase_cut_short_gives_a_bracket(
 ) -> None:
     instance = random_instance("logits", 16, 2, seed, similarity=0.5, concentration=2.0)
     monkeypatch.setattr(cutting_planes_module, "WORK_LIMIT", limit)
+    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
     found = solve_multi_path(instance, 2)
     lower, upper = found.bracket
     assert found.certificate is None
