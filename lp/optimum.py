@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -33,11 +34,15 @@ PROVEN = "bracketed, both ends proven, not certified"
 NOT_CONVERGED = "bounded in floats, not certified"
 
 
-TINY_TREE = 100
-"""Nodes up to which plain cutting planes come first."""
+FIRST_WORK = 50_000_000
+"""Work after which plain cutting planes wait for the slope programs: a few seconds."""
 
 CERTIFIED_TREE = 5000
 """Nodes up to which the slope programs are asked for a certificate."""
+
+
+class Unfinished(RuntimeError):
+    """The float phase stopped before it was done; the message says where."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,8 @@ class Optimum:
         value: OPT_K: a Fraction when it is certified for an exact instance, a float otherwise.
         budgets: array (n,), optimal node budgets, exact or float like `value`.
         certificate: the verified proof, or None. For a float instance it is about the rational reading of
-            the instance (`Instance.to_exact`).
+            the instance (`Instance.to_exact`) without the target's laws at the leaves, on which no linear
+            program depends.
         status: "optimal, certified"; "optimal in floats, not certified" with the reason; "bracketed, both ends
             proven, not certified" for large trees and where the cutting planes stopped early; or "bounded in floats,
             not certified" where the slope programs stopped early and no proof was asked for. In the last two cases
@@ -116,43 +122,73 @@ def solve_multi_path(
 
 
 def _solve_by_cuts(instance: Instance, paths: int, *, certify: bool) -> Optimum:
-    """LP_K with the separation oracle: a certificate from the slope programs, plain cutting planes, or a bracket."""
+    """LP_K with the separation oracle.
+
+    Plain cutting planes, for a while; then a certificate from the slope programs; then plain cutting planes up to their
+    own limit; and where all this ends without an optimum, the bracket of the slope programs.
+    """
     nodes = int(np.count_nonzero(instance.live))
     limit = CERTIFIED_TREE if paths > 1 else SMALL_TREE
-    found, why = None, f"the tree has {nodes} nodes; certificates are tried up to {limit}"
-    if certify and paths > 1 and TINY_TREE < nodes <= CERTIFIED_TREE:
+    attempt = certify and paths > 1 and nodes <= CERTIFIED_TREE
+    plain, found, why = None, None, f"the tree has {nodes} nodes; certificates are tried up to {limit}"
+
+    def by_plain_cuts(work_limit: int | None) -> Optimum:
+        build = lambda inst: starting_program(inst, paths)  # noqa: E731
+        return _solve(instance, paths, build, cuts=True, certify=certify, work_limit=work_limit)
+
+    if nodes <= SMALL_TREE:
+        try:
+            plain = by_plain_cuts(FIRST_WORK if attempt else None)
+        except Unfinished as error:
+            why = str(error)
+        except SolverFailure:
+            if not attempt:
+                raise
+    if attempt and (plain is None or not plain.certified):
         try:
             found = _slopes(instance, paths, FINENESS)
             certificate, rounds, antichains = certificate_from_slopes(
-                instance.to_exact(), paths, found.weights, found.feasible
+                _reading(instance), paths, found.weights, found.feasible
             )
         except (NotCertified, SolverFailure) as error:
             why = str(error)
         else:
             size = {"rows": nodes - 1 + antichains, "antichains": antichains, "rounds": rounds}
             return _certified(instance, certificate, **size)
-    if nodes > SMALL_TREE:
-        return _bracketed(instance, paths, found or _slopes(instance, paths), certify=certify, why=why)
-    try:
-        return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
-    except SolverFailure:
-        if found is None:
-            raise
-        return _bracketed(instance, paths, found, certify=certify, why=why)
+        if plain is None and nodes <= SMALL_TREE:
+            with suppress(Unfinished, SolverFailure):
+                plain = by_plain_cuts(None)
+    if plain is not None:
+        return plain
+    return _bracketed(instance, paths, found or _slopes(instance, paths), certify=certify, why=why)
 
 
-def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certify: bool) -> Optimum:
-    reading = instance.to_exact() if certify else instance
+def _reading(instance: Instance) -> Instance:
+    """The rational reading, of a float instance without the laws at the leaves: most of its numbers, and not needed."""
+    return instance if instance.exact else instance.without_leaf_laws().to_exact()
+
+
+def _solve(
+    instance: Instance,
+    paths: int,
+    build: Builder,
+    *,
+    cuts: bool,
+    certify: bool,
+    work_limit: int | None = None,
+) -> Optimum:
+    """The optimum by plain rows. Raises Unfinished when the float phase stopped at its limit."""
+    reading = _reading(instance) if certify else instance
     variables = BudgetVariables(reading, paths)
-    found = (cutting_planes if cuts else _solve_once)(variables, build(reading))
+    program = build(reading)
+    found = cutting_planes(variables, program, work_limit) if cuts else _solve_once(variables, program)
     size = {
         "rows": len(found.rows),
         "antichains": sum(row.kind != "target-matching" for row in found.rows),
         "rounds": found.rounds,
     }
     if not found.converged:
-        stopped = f"the cutting planes stopped after {found.rounds} rounds"
-        return _bracketed(instance, paths, _slopes(instance, paths), certify=certify, why=stopped)
+        raise Unfinished(f"the cutting planes stopped after {found.rounds} rounds")
     bracket = (min(found.lower, found.upper), found.upper)  # a converged solution may sum up to an ulp more
     reason = "certification was not asked for"
     if certify:
@@ -201,7 +237,7 @@ def _bracketed(instance: Instance, paths: int, found: FloatBracket, *, certify: 
     budgets = found.feasible
     size = (found.rows, found.cuts, found.rounds)
     if certify:
-        reading = instance.without_leaf_laws().to_exact()
+        reading = _reading(instance)
         proven = _proven(reading, paths, budgets, found.weights, found.ratios)
         low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
         said = f"{PROVEN}: between {low} and {high}"

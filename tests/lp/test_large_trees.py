@@ -41,6 +41,7 @@ def by_slopes(instance: Instance, paths: int, certify: bool = True) -> optimum_m
     """The way of large trees, whatever the size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(optimum_module, "SMALL_TREE", 0)
+        patch.setattr(optimum_module, "CERTIFIED_TREE", 0)
         return solve_multi_path(instance, paths, certify=certify)
 
 

@@ -86,8 +86,11 @@ def test_it_is_the_optimum_of_plain_cutting_planes(
 
 
 @pytest.mark.parametrize(("similarity", "concentration"), [(0.9, 1.0), (0.5, 2.0)])
-def test_the_default_on_a_tree_of_some_size(similarity: float, concentration: float) -> None:
-    instance = random_instance("logits", 20, 2, 0, similarity=similarity, concentration=concentration)
+def test_where_plain_cutting_planes_stop(
+    similarity: float, concentration: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(optimum_module, "FIRST_WORK", 0)
+    instance = random_instance("logits", 18, 2, 0, similarity=similarity, concentration=concentration)
     found = solve_multi_path(instance, 3)
     assert found.status == "optimal, certified"
     assert found.certificate.verify()
@@ -166,9 +169,10 @@ def test_without_a_certificate_from_slopes_the_other_ways_are_gone(monkeypatch: 
     def fail(*_: Any, **__: Any) -> Any:
         raise SolverFailure("no verdict")
 
-    instance = random_instance("logits", 11, 2, 1, similarity=0.5)
+    instance = random_instance("logits", 10, 2, 1, similarity=0.5)
     wanted = solve_multi_path(instance, 2).certificate.optimum
     monkeypatch.setattr(optimum_module, "certificate_from_slopes", refuse)
+    monkeypatch.setattr(optimum_module, "FIRST_WORK", 0)
     plain = solve_multi_path(instance, 2)
     assert plain.certificate.optimum == wanted
     with monkeypatch.context() as patch:
