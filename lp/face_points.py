@@ -27,9 +27,10 @@ RANK = 1e-13
 """Share of the largest singular value below which one counts as zero."""
 
 FURTHEST = 100.0
-"""Units of the variables: further away there are no budgets."""
+"""Distance from the start, in units of the variables, beyond which no budgets lie."""
 
 ROUNDS = 20
+"""Points looked at before the search is given up."""
 
 Nodes = tuple[int, ...]
 Key = tuple[FaceRowKind, Nodes]
@@ -99,7 +100,7 @@ class _Plane:
         self._face, self.equations = face, equations
         scaled = [_scaled(face, row) for row in equations]
         self._matrix = np.array([row for row, _ in scaled]).reshape(len(scaled), len(face.units))
-        left, sizes, right = linalg.svd(self._matrix)
+        left, sizes, right = np.linalg.svd(self._matrix)
         self._rank = rank = int((sizes > RANK * sizes.max(initial=0.0)).sum())
         self._along = right[rank:].T
         start = face.start / face.units
@@ -121,6 +122,7 @@ class _Plane:
         """The point nearest to the start with a margin in all rows that are not constant on the plane.
 
         Where there is none nearby, None and multipliers of the rows that show it: together they leave no margin.
+        They are all zero where the search itself gave up.
         Least distance programming (Lawson and Hanson, chapter 23): a nonnegative least squares problem.
         """
         left = [self._left(row) for row in rows]
@@ -131,7 +133,10 @@ class _Plane:
             return self.start, np.zeros(len(left))
         system = np.vstack((-matrix.T, -slack))
         goal = np.append(np.zeros(matrix.shape[1]), 1.0)
-        weights, _ = optimize.nnls(system, goal, maxiter=30 * system.shape[1])
+        try:
+            weights, _ = optimize.nnls(system, goal, maxiter=30 * system.shape[1])
+        except RuntimeError:  # it reached its own limit
+            return None, np.zeros(len(left))
         rest = goal - system @ weights
         if rest[-1] * FURTHEST > np.linalg.norm(rest[:-1]):
             return self.start - self._along @ (rest[:-1] / rest[-1]), weights
@@ -147,8 +152,8 @@ class _Plane:
         As many variables as there are independent equations are solved for; the others are taken as they are.
         """
         face, rank = self._face, self._rank
-        pivots = linalg.qr(self._matrix, mode="r", pivoting=True)[1][:rank].tolist()
-        rows = linalg.qr(self._matrix[:, pivots].T, mode="r", pivoting=True)[1][:rank].tolist()
+        pivots = _leading(self._matrix, rank)
+        rows = _leading(self._matrix[:, pivots].T, rank)
         values = fill([fmpq(*float(v).as_integer_ratio()) for v in point * face.units])
         solved = set(pivots)
         system: SparseRows = {}
@@ -164,6 +169,11 @@ class _Plane:
         for k, value in found.items():
             values[k] = value
         return face.budgets(values)
+
+
+def _leading(matrix: Array, rank: int) -> list[int]:
+    """As many independent columns."""
+    return linalg.qr(matrix, mode="r", pivoting=True)[1][:rank].tolist() if rank else []
 
 
 def _scaled(face: OptimalFace, row: FaceRow) -> tuple[Array, float]:

@@ -153,8 +153,8 @@ def _solve_by_cuts(instance: Instance, paths: int, *, certify: bool) -> Optimum:
         except (NotCertified, SolverFailure) as error:
             why = str(error)
         else:
-            size = {"rows": nodes - 1 + antichains, "antichains": antichains, "rounds": rounds}
-            return _certified(instance, certificate, **size)
+            rows = nodes - 1 + antichains
+            return _certified(instance, certificate, rows=rows, antichains=antichains, rounds=rounds)
         if plain is None and nodes <= SMALL_TREE:
             with suppress(Unfinished, SolverFailure):
                 plain = by_plain_cuts(None)
@@ -211,12 +211,23 @@ def _solve(
     )
 
 
-def _certified(instance: Instance, certificate: Certificate, **size: int) -> Optimum:
+def _certified(
+    instance: Instance, certificate: Certificate, *, rows: int, antichains: int, rounds: int
+) -> Optimum:
     """The optimum of a verified certificate: in floats where the instance is in floats."""
-    value, budgets = certificate.optimum, certificate.budgets
-    exactly = (float(value), float(value))
-    told = (value, budgets) if instance.exact else (float(value), float_array(budgets))
-    return Optimum(certificate.paths, *told, certificate, CERTIFIED, exactly, **size, proven=(value, value))
+    value = certificate.optimum
+    return Optimum(
+        certificate.paths,
+        value if instance.exact else float(value),
+        certificate.budgets if instance.exact else float_array(certificate.budgets),
+        certificate,
+        CERTIFIED,
+        (float(value), float(value)),
+        rows,
+        antichains,
+        rounds,
+        proven=(value, value),
+    )
 
 
 def _slopes(instance: Instance, paths: int, fineness: float = 1.0) -> FloatBracket:

@@ -31,6 +31,7 @@ GAIN = 2**20
 """The float solver sees costs times this: its dual tolerance is absolute, and improbable nodes have tiny costs."""
 
 ROUNDS = 8
+"""Exact programs solved before the attempt is given up."""
 
 AT_ONCE = 50
 """Violated antichains that the exact oracle adds together."""
@@ -39,15 +40,14 @@ PIVOT_WORK = 20_000
 """Exact pivots times variables, in all rounds: some seconds."""
 
 
-def level_antichains(tree: PrefixTree, weights: Array, same: float = SAME) -> list[tuple[int, ...]]:
+def level_antichains(tree: PrefixTree, weights: Array) -> list[tuple[int, ...]]:
     """The antichains A_t of statement 9.1, for t from 0 up: those nodes with W(parent of z) <= t < W(z).
 
     Args:
         tree: the prefix tree.
-        weights: float array (n,); the root's entry is ignored, and so are those up to `same`.
-        same: the least difference between two values of W.
+        weights: float array (n,); the root's entry is ignored, and so are those up to `SAME`.
     """
-    total = np.where(weights > same, weights, 0.0)
+    total = np.where(weights > SAME, weights, 0.0)
     total[0] = 0.0
     for d in range(2, tree.depth + 1):
         nodes = tree.level(d)
@@ -55,7 +55,7 @@ def level_antichains(tree: PrefixTree, weights: Array, same: float = SAME) -> li
     above = total[tree.parent]
     above[0] = 0.0
     values = np.unique(total[total > above])
-    ends = values[np.append(np.diff(values) > same, True)[: len(values)]]
+    ends = values[np.append(np.diff(values) > SAME, True)[: len(values)]]
     middles = (np.append(0.0, ends[:-1]) + ends) / 2 if len(ends) else ends
     return [tuple(np.flatnonzero((above <= t) & (t < total)).tolist()) for t in middles]
 
@@ -96,7 +96,10 @@ def certificate_from_slopes(
             for row, dual in zip(found.rows, found.duals, strict=True)
             if row.kind == "antichain" and dual > 0
         ]
-        inside = point_inside(OptimalFace(instance, paths, tight, near), known)
+        try:
+            inside = point_inside(OptimalFace(instance, paths, tight, near), known)
+        except np.linalg.LinAlgError as error:
+            raise NotCertified(str(error)) from None
         fresh = dict.fromkeys(inside.antichains)
         if inside.budgets is not None:
             certificate = Certificate.build(instance, paths, inside.budgets, tight)
