@@ -57,15 +57,18 @@ class CuttingPlanes:
     feasible: Array
 
 
-def cutting_planes(variables: BudgetVariables, program: LinearProgram) -> CuttingPlanes:
+def cutting_planes(
+    variables: BudgetVariables, program: LinearProgram, work_limit: int | None = None
+) -> CuttingPlanes:
     """Solve, add the antichains that the solution violates, solve again, until none is violated.
 
     The oracle is asked at an average of the solutions so far rather than at the last one: solutions are
     extreme points that jump about a flat optimal face, and antichains that cut off their average are deeper.
     When these do not cut off the last solution, its own violated antichains are added.
 
-    Raises SolverFailure when the solver reports no optimum.
+    They stop at `work_limit`, by default `WORK_LIMIT`. Raises SolverFailure when the solver reports no optimum.
     """
+    limit = WORK_LIMIT if work_limit is None else min(work_limit, WORK_LIMIT)
     instance, paths = variables.instance, variables.paths
     tree, joint_draft = instance.tree, float_array(instance.joint_draft)
     rows = list(program.rows)
@@ -98,7 +101,7 @@ def cutting_planes(variables: BudgetVariables, program: LinearProgram) -> Cuttin
         if not any(cut_off(antichain, last) for antichain in fresh):
             taken = {antichain.nodes for antichain in fresh}
             fresh += [a for a in broken if a.nodes not in known and a.nodes not in taken]
-        if not broken or not fresh or work > WORK_LIMIT:
+        if not broken or not fresh or work > limit:
             break
         known.update(antichain.nodes for antichain in fresh)
         new_rows = [variables.antichain_row(antichain.nodes) for antichain in fresh]

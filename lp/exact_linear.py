@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 
 from flint import fmpq, fmpq_mat
 
@@ -44,6 +45,31 @@ def solve_square(rows: SparseRows, right: dict[int, fmpq]) -> dict[int, fmpq]:
     for r, c in reversed(last):
         known[c] = remainder(r) / rows[r][c]
     return known
+
+
+def dependent(rows: SparseRows, columns: Collection[int]) -> tuple[list[int], list[int]]:
+    """Rows and columns, as many of each, without which a square matrix is regular: none of a regular one.
+
+    Args:
+        rows: the matrix.
+        columns: its columns, those without an entry included.
+    """
+    first, last = _peel(rows, transpose(rows))
+    left = sorted(set(rows) - {r for r, _ in (*first, *last)})
+    unknown = sorted(set(columns) - {c for _, c in (*first, *last)})
+    dense = fmpq_mat(len(left), len(unknown), [rows[r].get(c, fmpq(0)) for r in left for c in unknown])
+    kept_rows, kept_columns = _pivots(dense.transpose()), _pivots(dense)
+    return (
+        [r for k, r in enumerate(left) if k not in kept_rows],
+        [c for k, c in enumerate(unknown) if k not in kept_columns],
+    )
+
+
+def _pivots(matrix: fmpq_mat) -> set[int]:
+    """The columns that do not depend on those before them."""
+    reduced, rank = matrix.rref()
+    width = matrix.ncols()
+    return {next(k for k in range(width) if reduced[i, k]) for i in range(rank)}
 
 
 def transpose(rows: SparseRows) -> SparseRows:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from flint import fmpq
 from tqdm import tqdm
 
-from .exact_linear import SingularError, SparseRows, solve_square, transpose
+from .exact_linear import SingularError, SparseRows, dependent, solve_square, transpose
 from .programs import LinearProgram, Row
 from .rationals import to_fmpq, to_fraction
 from .solvers import Basis
@@ -60,12 +60,12 @@ def exact_optimum(
 
     Args:
         program: an exact program.
-        basis: the float solver's final basis.
+        basis: the float solver's final basis. Of a singular one a regular part is kept.
         separate: values -> further rows that they violate; asked at every optimum until it has none.
         pivot_limit: give up after this many pivots; by default `PIVOT_WORK` over the number of variables.
 
     Raises:
-        NotCertified: the basis is singular, or the limit was reached. Nothing is claimed then.
+        NotCertified: the limit was reached. Nothing is claimed then.
         ValueError: the program is not exact.
     """
     if not program.exact:
@@ -105,7 +105,17 @@ class _Tableau:
         self.bar = tqdm(desc="exact pivots", unit="pivot", delay=2, leave=False, disable=None)
         self._append(program.rows)
         self.tight = {i for i, is_basic in enumerate(basis.rows) if not is_basic}
-        self._solve_primal()
+        try:
+            self._solve_primal()
+        except SingularError:
+            self._make_regular()
+            self._solve_primal()
+
+    def _make_regular(self) -> None:
+        """Drop what depends on the rest of the basis: rows that differ by less than a float solver sees."""
+        rows, columns = dependent(self._matrix(), self.basic)
+        self.tight.difference_update(rows)
+        self.basic.difference_update(columns)
 
     def _append(self, rows: Sequence[Row]) -> None:
         for row in rows:

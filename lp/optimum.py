@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -20,8 +21,9 @@ from .programs import BudgetVariables, LinearProgram, Row
 from .proven import proven_lower_bound, proven_upper_bound
 from .rationals import Array, float_array
 from .single_path import single_path_program
-from .slopes import slope_phase
-from .solvers import Basis, HighsSession, Solution
+from .slope_certificates import FINENESS, certificate_from_slopes
+from .slopes import FloatBracket, slope_phase
+from .solvers import Basis, HighsSession, Solution, SolverFailure
 
 Method = Literal["cuts", "enumerate"]
 
@@ -30,6 +32,17 @@ CERTIFIED = "optimal, certified"
 NOT_CERTIFIED = "optimal in floats, not certified"
 PROVEN = "bracketed, both ends proven, not certified"
 NOT_CONVERGED = "bounded in floats, not certified"
+
+
+FIRST_WORK = 50_000_000
+"""Work after which plain cutting planes wait for the slope programs: a few seconds."""
+
+CERTIFIED_TREE = 5000
+"""Nodes up to which the slope programs are asked for a certificate."""
+
+
+class Unfinished(RuntimeError):
+    """The float phase stopped before it was done; the message says where."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +54,8 @@ class Optimum:
         value: OPT_K: a Fraction when it is certified for an exact instance, a float otherwise.
         budgets: array (n,), optimal node budgets, exact or float like `value`.
         certificate: the verified proof, or None. For a float instance it is about the rational reading of
-            the instance (`Instance.to_exact`).
+            the instance (`Instance.to_exact`) without the target's laws at the leaves, on which no linear
+            program depends.
         status: "optimal, certified"; "optimal in floats, not certified" with the reason; "bracketed, both ends
             proven, not certified" for large trees and where the cutting planes stopped early; or "bounded in floats,
             not certified" where the slope programs stopped early and no proof was asked for. In the last two cases
@@ -99,11 +113,7 @@ def solve_multi_path(
     """
     if method == "cuts":
         check_paths(paths)
-        nodes = np.count_nonzero(instance.live)
-        if nodes > SMALL_TREE:
-            large = f"the tree has {nodes} nodes; certificates are tried up to {SMALL_TREE}"
-            return _solve_large(instance, paths, certify=certify, why=large)
-        return _solve(instance, paths, lambda inst: starting_program(inst, paths), cuts=True, certify=certify)
+        return _solve_by_cuts(instance, paths, certify=certify)
     if method == "enumerate":
         return _solve(
             instance, paths, lambda inst: enumerated_program(inst, paths), cuts=False, certify=certify
@@ -111,18 +121,74 @@ def solve_multi_path(
     raise ValueError(f"method: got {method!r}; expected 'cuts' or 'enumerate'")
 
 
-def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certify: bool) -> Optimum:
-    reading = instance.to_exact() if certify else instance
+def _solve_by_cuts(instance: Instance, paths: int, *, certify: bool) -> Optimum:
+    """LP_K with the separation oracle.
+
+    Plain cutting planes, for a while; then a certificate from the slope programs; then plain cutting planes up to their
+    own limit; and where all this ends without an optimum, the bracket of the slope programs.
+    """
+    nodes = int(np.count_nonzero(instance.live))
+    limit = CERTIFIED_TREE if paths > 1 else SMALL_TREE
+    attempt = certify and paths > 1 and nodes <= CERTIFIED_TREE
+    plain, found, why = None, None, f"the tree has {nodes} nodes; certificates are tried up to {limit}"
+
+    def by_plain_cuts(work_limit: int | None) -> Optimum:
+        build = lambda inst: starting_program(inst, paths)  # noqa: E731
+        return _solve(instance, paths, build, cuts=True, certify=certify, work_limit=work_limit)
+
+    if nodes <= SMALL_TREE:
+        try:
+            plain = by_plain_cuts(FIRST_WORK if attempt else None)
+        except Unfinished as error:
+            why = str(error)
+        except SolverFailure:
+            if not attempt:
+                raise
+    if attempt and (plain is None or not plain.certified):
+        try:
+            found = _slopes(instance, paths, FINENESS)
+            certificate, rounds, antichains = certificate_from_slopes(
+                _reading(instance), paths, found.weights, found.feasible
+            )
+        except (NotCertified, SolverFailure) as error:
+            why = str(error)
+        else:
+            rows = nodes - 1 + antichains
+            return _certified(instance, certificate, rows=rows, antichains=antichains, rounds=rounds)
+        if plain is None and nodes <= SMALL_TREE:
+            with suppress(Unfinished, SolverFailure):
+                plain = by_plain_cuts(None)
+    if plain is not None:
+        return plain
+    return _bracketed(instance, paths, found or _slopes(instance, paths), certify=certify, why=why)
+
+
+def _reading(instance: Instance) -> Instance:
+    """The rational reading, of a float instance without the laws at the leaves: most of its numbers, and not needed."""
+    return instance if instance.exact else instance.without_leaf_laws().to_exact()
+
+
+def _solve(
+    instance: Instance,
+    paths: int,
+    build: Builder,
+    *,
+    cuts: bool,
+    certify: bool,
+    work_limit: int | None = None,
+) -> Optimum:
+    """The optimum by plain rows. Raises Unfinished when the float phase stopped at its limit."""
+    reading = _reading(instance) if certify else instance
     variables = BudgetVariables(reading, paths)
-    found = (cutting_planes if cuts else _solve_once)(variables, build(reading))
+    program = build(reading)
+    found = cutting_planes(variables, program, work_limit) if cuts else _solve_once(variables, program)
     size = {
         "rows": len(found.rows),
         "antichains": sum(row.kind != "target-matching" for row in found.rows),
         "rounds": found.rounds,
     }
     if not found.converged:
-        stopped = f"the cutting planes stopped after {found.rounds} rounds"
-        return _solve_large(instance, paths, certify=certify, why=stopped)
+        raise Unfinished(f"the cutting planes stopped after {found.rounds} rounds")
     bracket = (min(found.lower, found.upper), found.upper)  # a converged solution may sum up to an ulp more
     reason = "certification was not asked for"
     if certify:
@@ -131,16 +197,7 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
         except NotCertified as error:
             reason = str(error)
         else:
-            value, budgets = certificate.optimum, certificate.budgets
-            exactly = (float(value), float(value))
-            if not instance.exact:
-                return Optimum(
-                    paths, float(value), float_array(budgets), certificate, CERTIFIED, exactly, **size,
-                    proven=(value, value),
-                )  # fmt: skip
-            return Optimum(
-                paths, value, budgets, certificate, CERTIFIED, exactly, **size, proven=(value, value)
-            )
+            return _certified(instance, certificate, **size)
     proven = _proven(reading, paths, found.feasible, _weights(variables, found)) if certify else None
     return Optimum(
         paths,
@@ -154,21 +211,45 @@ def _solve(instance: Instance, paths: int, build: Builder, *, cuts: bool, certif
     )
 
 
-def _solve_large(instance: Instance, paths: int, *, certify: bool, why: str) -> Optimum:
-    """LP_K by the slope programs, with the bracket proven in rationals; `why` there is no certificate."""
+def _certified(
+    instance: Instance, certificate: Certificate, *, rows: int, antichains: int, rounds: int
+) -> Optimum:
+    """The optimum of a verified certificate: in floats where the instance is in floats."""
+    value = certificate.optimum
+    return Optimum(
+        certificate.paths,
+        value if instance.exact else float(value),
+        certificate.budgets if instance.exact else float_array(certificate.budgets),
+        certificate,
+        CERTIFIED,
+        (float(value), float(value)),
+        rows,
+        antichains,
+        rounds,
+        proven=(value, value),
+    )
+
+
+def _slopes(instance: Instance, paths: int, fineness: float = 1.0) -> FloatBracket:
+    """What the slope programs find on the live nodes, for all nodes."""
     floats = instance.without_leaf_laws().to_float()
     live = np.flatnonzero(instance.live)
-    if len(live) < len(instance.tree):
-        tree, _ = floats.tree.restrict(instance.live)
-        floats = Instance(tree, floats.target[live], floats.draft[live])
-    found = slope_phase(floats, paths)
-    budgets, weights, ratios = (np.zeros(len(instance.tree)) for _ in range(3))
-    for whole, part in ((budgets, found.feasible), (weights, found.weights), (ratios, found.ratios)):
-        whole[live] = part
+    if len(live) == len(instance.tree):
+        return slope_phase(floats, paths, fineness)
+    tree, _ = floats.tree.restrict(instance.live)
+    found = slope_phase(Instance(tree, floats.target[live], floats.draft[live]), paths, fineness)
+    whole = np.zeros((3, len(instance.tree)))
+    whole[:, live] = found.feasible, found.weights, found.ratios
+    return replace(found, feasible=whole[0], weights=whole[1], ratios=whole[2])
+
+
+def _bracketed(instance: Instance, paths: int, found: FloatBracket, *, certify: bool, why: str) -> Optimum:
+    """LP_K by the slope programs, with the bracket proven in rationals; `why` there is no certificate."""
+    budgets = found.feasible
     size = (found.rows, found.cuts, found.rounds)
     if certify:
-        reading = instance.without_leaf_laws().to_exact()
-        proven = _proven(reading, paths, budgets, weights, ratios)
+        reading = _reading(instance)
+        proven = _proven(reading, paths, budgets, found.weights, found.ratios)
         low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
         said = f"{PROVEN}: between {low} and {high}"
         return Optimum(paths, high, budgets, None, f"{said} ({why})", (low, high), *size, proven)

@@ -99,9 +99,16 @@ class SlopeProgram:
     rows M(z) >= sum of M(zy) are there from the start.
     """
 
-    def __init__(self, tree: PrefixTree, laws: tuple[Array, Array, Array], paths: int, unit: float) -> None:
-        """`laws` are target, draft and joint draft, each (n,); `unit` is about what the optimum will be."""
-        self.tree, self.paths = tree, paths
+    def __init__(
+        self,
+        tree: PrefixTree,
+        laws: tuple[Array, Array, Array],
+        paths: int,
+        unit: float,
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        """`laws` are target, draft and joint draft, each (n,); the solver is shown multiples of `unit`."""
+        self.tree, self.paths, self.tolerance = tree, paths, tolerance
         self.top = TopSets(tree, *laws)
         ceiling = np.array([hit_probability(float(t), paths) for t in self.top.mass[1:]])
         self.session = MatrixSession(self.top.costs, ceiling, unit)
@@ -144,7 +151,7 @@ class SlopeProgram:
             node = np.where(at >= self.top.inner, self.tree.parent[at], at)
             at, node = at[node > 0], node[node > 0]
             excess = values[at - 1] - slope * self.top.mass[at] - values[first + node - 1]
-            for k in np.flatnonzero(excess > TOLERANCE).tolist():
+            for k in np.flatnonzero(excess > self.tolerance).tolist():
                 if int(at[k]) not in known:
                     known.add(int(at[k]))
                     place.append(at[k])
@@ -168,7 +175,7 @@ class SlopeProgram:
     def new_slopes(self, budgets: Array, joint_draft: Array) -> tuple[list[float], float]:
         """Slopes of f where the hull of all antichains stands out most, and by how much it does."""
         found = violated_antichains(
-            self.tree, budgets, joint_draft, self.paths, tolerance=TOLERANCE, limit=HULL_LIMIT
+            self.tree, budgets, joint_draft, self.paths, tolerance=self.tolerance, limit=HULL_LIMIT
         )
         excess = np.array([a.budget - hit_probability(a.draft_mass, self.paths) for a in found])
         around = np.concatenate(([-np.inf], excess, [-np.inf]))
@@ -201,8 +208,15 @@ class _Clock:
         self._last = now
 
 
-def slope_phase(instance: Instance, paths: int) -> FloatBracket:
+def slope_phase(instance: Instance, paths: int, fineness: float = 1.0) -> FloatBracket:
     """Solve LP_K on a float instance whose nodes all have target and draft mass.
+
+    Args:
+        instance: the float instance.
+        paths: number K of drafted paths.
+        fineness: below 1 for the start of a certificate, which needs to know about improbable nodes as well: the
+            solver is shown numbers in units smaller by this factor, its tolerances being absolute, antichains
+            count as violated from this share of `TOLERANCE`, and the rounds do not stop at `WIDTH`.
 
     Raises SolverFailure when the solver reports no optimum of the first program.
     """
@@ -210,7 +224,9 @@ def slope_phase(instance: Instance, paths: int) -> FloatBracket:
     clock = _Clock()
     feasible = block_budgets(instance)
     unit = min(1.0, max(SMALLEST_UNIT, float(feasible[1:].sum())))
-    program = SlopeProgram(tree, (instance.target, instance.draft, joint), paths, unit)
+    tolerance = TOLERANCE * fineness
+    laws = (instance.target, instance.draft, joint)
+    program = SlopeProgram(tree, laws, paths, unit * fineness, tolerance)
     if paths > 1 and program.top.inner > 1:
         for mass in np.arange(1, FIRST_SLOPES + 1) / (FIRST_SLOPES + 1):
             program.add_slope(slope_at(float(mass), paths))
@@ -233,7 +249,7 @@ def slope_phase(instance: Instance, paths: int) -> FloatBracket:
             average = budgets if average is None else MEMORY * average + (1 - MEMORY) * budgets
             slopes, worst = program.new_slopes(budgets, joint)
             added = sum(program.separate(solution.values, one, joint) for one in (budgets, average))
-            converged = worst <= TOLERANCE or not (added or slopes)
+            converged = worst <= tolerance or not (added or slopes)
             clock.count("separate")
         elif average is None:
             raise SolverFailure(
@@ -246,7 +262,7 @@ def slope_phase(instance: Instance, paths: int) -> FloatBracket:
             feasible = max((feasible, *repaired), key=lambda one: float(one[1:].sum()))
             lower = float(feasible[1:].sum())
             clock.count("repair")
-            if stop or upper - lower <= WIDTH * upper:
+            if stop or (fineness == 1 and upper - lower <= WIDTH * upper):
                 break
         for slope in slopes:
             program.add_slope(slope)

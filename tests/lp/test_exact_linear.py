@@ -6,7 +6,7 @@ import pytest
 from flint import fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
-from nodebudget.lp.exact_linear import SingularError, SparseRows, solve_square, transpose
+from nodebudget.lp.exact_linear import SingularError, SparseRows, dependent, solve_square, transpose
 from strategies import many
 
 
@@ -49,6 +49,27 @@ def test_the_answer_is_flints_and_singular_systems_are_refused() -> None:
 
     compare()
     assert outcomes == {True, False}, "both regular and singular systems must be tried"
+
+
+def test_what_is_left_of_a_singular_system_is_regular_and_as_large_as_its_rank() -> None:
+    dropped = set()
+
+    @many
+    @given(systems())
+    def reduce(system: tuple[SparseRows, dict[int, fmpq]]) -> None:
+        rows, _ = system
+        size = len(rows)
+        out_rows, out_columns = dependent(rows, range(size))
+        rank = dense(rows, size).rank()
+        assert len(out_rows) == len(out_columns) == size - rank
+        dropped.add(size - rank)
+        kept_rows = [r for r in range(size) if r not in out_rows]
+        kept_columns = [c for c in range(size) if c not in out_columns]
+        left = fmpq_mat(rank, rank, [rows[r].get(c, fmpq(0)) for r in kept_rows for c in kept_columns])
+        assert left.rank() == rank
+
+    reduce()
+    assert {0, 1} <= dropped, "both regular and singular systems must be tried"
 
 
 def test_names_of_rows_and_columns_need_not_be_in_order() -> None:

@@ -41,6 +41,7 @@ def by_slopes(instance: Instance, paths: int, certify: bool = True) -> optimum_m
     """The way of large trees, whatever the size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(optimum_module, "SMALL_TREE", 0)
+        patch.setattr(optimum_module, "CERTIFIED_TREE", 0)
         return solve_multi_path(instance, paths, certify=certify)
 
 
@@ -160,7 +161,8 @@ def test_one_path_on_a_large_tree_is_block_verification() -> None:
     assert found.proven[1] - found.proven[0] <= 1e-7
 
 
-def test_a_large_tree_says_what_it_proves() -> None:
+def test_a_large_tree_says_what_it_proves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 1600)
     instance = random_instance("logits", 40, 2, seed=1)
     found = solve_multi_path(instance, 3)
     lower, upper = found.proven
@@ -168,7 +170,7 @@ def test_a_large_tree_says_what_it_proves() -> None:
     assert isinstance(upper, Fraction)
     assert (upper - lower) / upper <= 1e-5
     assert found.value == found.bracket[1]
-    assert found.status.endswith("(the tree has 1641 nodes; certificates are tried up to 1500)")
+    assert found.status.endswith("(the tree has 1641 nodes; certificates are tried up to 1600)")
     budgets, tree = found.budgets, instance.tree
     assert np.all(budgets[1:] <= instance.target[1:] * budgets[tree.parent[1:]] * (1 + 1e-12))
     assert violated_antichains(tree, budgets, instance.joint_draft, 3, relative=2e-12, tolerance=1e-15) == []

@@ -180,6 +180,7 @@ def test_a_solver_that_reports_no_optimum_is_a_failure(
     said: Status, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HighsSession, "_status", lambda _: said)
+    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
     for certify in (True, False):
         with pytest.raises(SolverFailure, match=f"the float solver said '{said.value}', not optimal"):
             solve_multi_path(motivating(), 2, method=method, certify=certify)
@@ -212,6 +213,7 @@ def test_a_basis_that_cannot_be_made_exact_leaves_an_honest_float(monkeypatch: p
     def refuse(*_: object, **__: object) -> None:
         raise NotCertified("the reason given")
 
+    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
     monkeypatch.setattr(optimum_module, "exact_optimum", refuse)
     found = solve_multi_path(motivating(), 2)
     assert not found.certified
@@ -230,6 +232,7 @@ def test_a_certificate_that_does_not_verify_is_not_handed_out(monkeypatch: pytes
         found = honest(*args, **options)
         return replace(found, duals=tuple(dual * F(1001, 1000) for dual in found.duals))
 
+    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
     monkeypatch.setattr(optimum_module, "exact_optimum", lying)
     found = solve_multi_path(motivating(), 2)
     assert found.certificate is None
@@ -238,6 +241,7 @@ def test_a_certificate_that_does_not_verify_is_not_handed_out(monkeypatch: pytes
 
 def test_too_many_nodes_for_a_certificate_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optimum_module, "SMALL_TREE", 6)
+    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 6)
     found = solve_multi_path(motivating(), 2)
     assert found.certificate is None
     assert found.status.endswith("(the tree has 7 nodes; certificates are tried up to 6)")
@@ -251,6 +255,7 @@ def test_a_float_phase_cut_short_gives_a_bracket(
 ) -> None:
     instance = random_instance("logits", 16, 2, seed, similarity=0.5, concentration=2.0)
     monkeypatch.setattr(cutting_planes_module, "WORK_LIMIT", limit)
+    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
     found = solve_multi_path(instance, 2)
     lower, upper = found.bracket
     assert found.certificate is None
@@ -278,6 +283,7 @@ def test_the_bracket_holds_the_true_optimum(instance: Instance, paths: int) -> N
     true = float(solve_multi_path(instance, paths).value)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cutting_planes_module, "WORK_LIMIT", -1)
+        patch.setattr(optimum_module, "CERTIFIED_TREE", 0)
         found = solve_multi_path(instance, paths)
     lower, upper = found.bracket
     assert lower - 1e-12 <= true <= upper + 1e-12
