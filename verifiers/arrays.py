@@ -211,14 +211,13 @@ class Arrays:
             row.take(order, out=out, mode="clip")  # with the default mode there would be one more copy
         return listed
 
-    def out_of_order(self, rows: Array, orders: Array) -> Array:
-        """(g, V): each row's entries where `in_order` took them from."""
+    def out_of_order(self, rows: Array, orders: Array, out: Array) -> None:
+        """Put each row's entries where `in_order` took them from, into `out` (g, V)."""
         if self.torch:
-            return self.xp.zeros_like(rows).scatter_(1, orders, rows)
-        back = np.empty_like(rows)
-        for row, order, values in zip(back, orders, rows, strict=True):
+            out.scatter_(1, orders, rows)
+            return
+        for row, order, values in zip(out, orders, rows, strict=True):
             row[order] = values
-        return back
 
     def find(self, order: Array, tokens: Any) -> Array:
         """(m,): the place of each of m tokens, given on the host, in an order (1, V)."""

@@ -103,11 +103,12 @@ def pick(tree: DraftTree) -> Picked:
     for i in range(nodes.depth):
         draft, unit = tree.given_draft(path[-1])
         order = ranking(tree, tree.given_target(path[-1])[0], draft)
-        below[i : i + 1], total = mass_ranked_below(arrays, draft, order)
+        total = mass_ranked_below(arrays, draft, order, below[i : i + 1])
         totals.append(total)
         units.append(unit)
-        rank = xp.where(standing, arrays.find(order, nodes.token[nodes.path_nodes[:, i + 1]]), -1)
-        standing = standing & (rank == xp.max(rank))
+        if not (arrays.numpy and standing.sum() == 1):  # else there is nothing left to choose
+            rank = xp.where(standing, arrays.find(order, nodes.token[nodes.path_nodes[:, i + 1]]), -1)
+            standing = standing & (rank == xp.max(rank))
         first = xp.reshape(xp.max(xp.where(standing, everyone, 0)), (1,))
         path.append(arrays.take(arrays.index(nodes.path_nodes[:, i + 1]), first))
     return Picked(xp.concat(path), below, xp.concat(totals), xp.concat(units))
@@ -121,9 +122,9 @@ def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:
     return order_by_ratio(target, draft, tree.rounding)
 
 
-def mass_ranked_below(arrays: Arrays, draft: Array, order: Array) -> tuple[Array, Array]:
-    """(g, V), for each token the mass of the tokens ranked below it, and (g,), of all; from the draft's rows (g, V)."""
+def mass_ranked_below(arrays: Arrays, draft: Array, order: Array, out: Array) -> Array:
+    """(g,), the mass of each of the draft's rows (g, V); in `out` for each token that of the tokens ranked below it."""
     listed = arrays.in_order(draft, order)
     before = arrays.sums_before(listed)
-    total = before[:, -1] + listed[:, -1]
-    return arrays.out_of_order(before, order), total
+    arrays.out_of_order(before, order, out)
+    return before[:, -1] + listed[:, -1]

@@ -243,7 +243,8 @@ def pick_by_drafting_order(tree: DraftTree) -> greedy_multipath.Picked:
     capped = np.minimum(1, tree.arrays.divide(target[0], draft[0]))
     path = nodes.path_nodes[int(np.argmax(capped[tokens]))]
     order = capped_ranking(tree, target[:1], draft[:1])
-    below, total = greedy_multipath.mass_ranked_below(tree.arrays, draft[:1], order)
+    below = np.empty_like(draft[:1])
+    total = greedy_multipath.mass_ranked_below(tree.arrays, draft[:1], order, below)
     return greedy_multipath.Picked(path, below, total, tree.arrays.ones(1))
 
 
