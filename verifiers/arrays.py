@@ -67,18 +67,6 @@ class Arrays:
         together = max(1, IN_CACHE // vocab) if self.hosted else max(1, count)
         return [slice(start, min(start + together, count)) for start in range(0, count, together)]
 
-    def totals(self, rows: Array) -> tuple[Array, Array]:
-        """(g,) and (g,): what given rows sum to, and their least entries."""
-        if self.exact:
-            return self.sum(rows), np.min(rows, axis=1)
-        if self.torch and not (self.hosted and rows.itemsize >= 4):
-            return self.xp.sum(rows, axis=-1, dtype=self.dtype), self.xp.min(rows, axis=-1)
-        given = np.from_dlpack(rows) if self.torch else rows
-        totals, least = np.empty(len(given), dtype=self.precision), np.empty(len(given), dtype=given.dtype)
-        for i, row in enumerate(given):  # both while the row is in cache
-            totals[i], least[i] = row.sum(dtype=totals.dtype), row.min()
-        return (self.xp.asarray(totals), self.xp.asarray(least)) if self.torch else (totals, least)
-
     def laws(self, rows: Array, totals: Array) -> Array:
         """Given rows (g, V) over their totals (g,), in the numbers that laws are computed in.
 
@@ -89,37 +77,6 @@ class Arrays:
             with np.errstate(divide="ignore", invalid="ignore"):
                 rows /= totals[:, None]
         return rows
-
-    def laws_at(self, rows: Array, totals: Array, index: Array, scale: Array | None = None) -> Array:
-        """(m, V): the laws of given rows (g, V) with totals (g,) at an index array (m,), times scale (m,) if any."""
-        place = self._slice(index)
-        if place is None:
-            laws = self.laws(self.take(rows, index), self.take(totals, index))
-            if scale is not None:
-                laws *= scale[:, None]
-            return laws
-        # One pass in place of two or three.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if scale is None:
-                return np.divide(rows[place], totals[place, None], dtype=self.dtype)
-            return np.multiply(rows[place], (scale / totals[place])[:, None], dtype=self.dtype)
-
-    def given_at(self, rows: Array, totals: Array, index: Array) -> tuple[Array, Array]:
-        """(m, V) and (m,): given rows and their totals at an index array; where possible a view, not to be changed."""
-        place = self._slice(index)
-        if place is not None:
-            return rows[place], totals[place]
-        if self.exact:
-            return self.take(rows, index), self.ones(len(index))  # rationals are laws as they are
-        return self.xp.astype(self.take(rows, index), self.dtype, copy=False), self.take(totals, index)
-
-    def _slice(self, index: Array) -> slice | None:
-        """An index array of consecutive places in this machine's memory as a slice."""
-        if self.torch or self.exact or not len(index):
-            return None
-        start = int(index[0])
-        consecutive = len(index) == 1 or bool((index[1:] - index[:-1] == 1).all())
-        return slice(start, start + len(index)) if consecutive else None
 
     def numbers(self, values: Array) -> Array:
         """A copy of any rationals or floats in the numbers that laws are computed in."""

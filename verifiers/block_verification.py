@@ -21,7 +21,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     tree = tree.in_memory()
     arrays, nodes = tree.arrays, tree.nodes
     path = arrays.index(nodes.path_nodes[0])
-    drafted = arrays.take(tree.drafted, path[1:] - 1)
+    _, drafted = tree.of_path(path)
 
     def draft(position: Array, scale: Array) -> Array:
         return tree.draft_rows(arrays.take(path, position), scale)

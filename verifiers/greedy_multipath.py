@@ -38,7 +38,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     count, depth = tree.nodes.paths, tree.nodes.depth
     picked = pick(tree)
     path, below = picked.path, picked.below
-    token_draft = arrays.take(tree.drafted, path[1:] - 1)
+    _, token_draft = tree.of_path(path)
     token_below = arrays.pick(below, arrays.take(arrays.index(tree.nodes.token), path[1:])) / picked.unit
 
     # rest = 1 - rho is carried as a number of its own: taken from rho it would be lost once rho is near 1.

@@ -53,8 +53,7 @@ def law(tree: DraftTree, selection: Selection | None = None) -> AcceptanceLaw:
     def rows(index: Array) -> Array:
         leaf = index >= nodes.inner
         inner = xp.where(leaf, 0, index)
-        asked = arrays.torch or found.asked[inner].any()
-        cell = cells(tree.target_rows(inner), tree.draft_rows(inner))[0] if asked else None
+        cell = _cells(tree, found, inner)
         left, _ = _left(tree, inner, arrays.take(inverse, inner), arrays.take(found.lift, inner), cell)
         # After a leaf nothing has been taken.
         left *= xp.where(leaf, arrays.zero, arrays.one)[:, None]
@@ -82,7 +81,8 @@ class _Walk(NamedTuple):
         inner, leaves: the weights w of the nodes above the leaves, and of the leaves.
         lift: (nodes.inner, C), by which factor the selection raises the draft's probabilities in each cell.
         left: (nodes.inner,), sum of max(0, p - nu / w) over the tokens.
-        asked: (nodes.inner,) on the host, whether a rule was asked; where not, all cells are in one class.
+        cell: for each node above the leaves the cells of its tokens, (V,), in memory of numpy only; None where all
+            cells are in one class.
     """
 
     contest: _Contest
@@ -90,7 +90,7 @@ class _Walk(NamedTuple):
     leaves: Extended
     lift: Array
     left: Array
-    asked: np.ndarray
+    cell: list[np.ndarray | None]
 
 
 def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
@@ -98,7 +98,8 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
     selection = selection or mixed_selection(tree.vocab)
     contest = _Contest(tree)
     weight, state = Extended(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
-    weights, lift, left, asked = [weight], [], [], []
+    weights, lift, left = [weight], [], []
+    kept: list[np.ndarray | None] = []
     for d in range(nodes.depth):
         start, stop = int(nodes.level_start[d]), int(nodes.level_start[d + 1])
         below = slice(stop, int(nodes.level_start[d + 2]))
@@ -107,7 +108,9 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
         level = arrays.index(np.arange(start, stop))
         choice = _choice(tree, selection, level, weight.value(), state, nodes.depth - d)
         lift.append(choice.lift)
-        asked.append(np.ones(stop - start, dtype=bool) if choice.asked is None else choice.asked)
+        if arrays.numpy:
+            asked = [True] * (stop - start) if choice.asked is None else choice.asked
+            kept += [choice.cell[i].astype(np.uint8) if one else None for i, one in enumerate(asked)]
         inverse = weight.inverse()
         for part in arrays.parts(stop - start, tree.vocab):
             cell = choice.cell[part] if choice.asked is None or choice.asked[part].any() else None
@@ -120,9 +123,18 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
         state = arrays.divide(state, passing[:, None, None])
         weight = weight.take(index).times(tree.wanted[edges]).over(passing).capped()
         weights.append(weight)
-    return _Walk(
-        contest, join(weights[:-1]), weights[-1], xp.concat(lift), xp.concat(left), np.concatenate(asked)
-    )
+    return _Walk(contest, join(weights[:-1]), weights[-1], xp.concat(lift), xp.concat(left), kept)
+
+
+def _cells(tree: DraftTree, found: _Walk, inner: Array) -> Array | None:
+    """(m, V): the cells at nodes above the leaves, as the walk saw them; None where one class is all."""
+    if not tree.arrays.numpy:
+        return cells(tree.target_rows(inner), tree.draft_rows(inner))[0]
+    kept = [found.cell[node] for node in inner]
+    if all(row is None for row in kept):
+        return None
+    # Where all cells are in one class any cell will do.
+    return np.stack([np.zeros(tree.vocab, dtype=np.uint8) if row is None else row for row in kept])
 
 
 def _left(

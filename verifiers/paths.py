@@ -13,6 +13,7 @@ from nodebudget.lp.rationals import exact_array
 from nodebudget.lp.trees import format_context
 
 from .arrays import DTYPES, Array, Arrays
+from .given_rows import GivenRows
 from .nodes import PathNodes
 from .rows import call_rows, check_rows, read_rows, rounding, sum_tolerance, undrafted
 
@@ -56,7 +57,7 @@ class DraftTree:
             check: look at the values as well. True raises for a row that is not a law and for a drafted token
                 to which the draft gives no probability. The default is True for numpy rows and False for
                 torch rows, because looking at them makes the host wait for the device. Rows that were not
-                looked at are still judged when a sample is drawn.
+                looked at here are still judged when a sample is drawn, if they had a part in the law.
 
         Raises ValueError for rows of the wrong shape, of different kinds or on different devices, for a
         drafted token outside the vocabulary, and for what `check` finds.
@@ -73,11 +74,9 @@ class DraftTree:
         self.rounding = max(rounding(rows, self.arrays.precision) for rows in (target, draft))
         self._tolerance = max(sum_tolerance(rows, self.arrays.precision) for rows in (target, draft))
         numbers = self.arrays.numbers
-        self._target, self._draft = (numbers(target), numbers(draft)) if self.exact else (target, draft)
-        (self._target_totals, target_least), (self._draft_totals, draft_least) = (
-            self.arrays.totals(rows) for rows in (self._target, self._draft)
+        self._target, self._draft = (
+            GivenRows(numbers(rows) if self.exact else rows, self.arrays) for rows in (target, draft)
         )
-        self._least = target_least, draft_least
         if check or (check is None and not self.arrays.torch):
             self._check()
 
@@ -167,24 +166,22 @@ class DraftTree:
         Numpy's operations on a few numbers cost far less. The memory is shared, and what the tree that is
         returned and its laws hand out are torch tensors all the same.
         """
-        rows = (self._target, self._draft, self._target_totals, self._draft_totals, *self._least)
+        rows = (self._target.rows, self._draft.rows)
         if not (self.arrays.torch and self.arrays.hosted and all(part.itemsize >= 4 for part in rows)):
             return self
         tree = DraftTree.__new__(DraftTree)
         tree.nodes, tree.rounding, tree._tolerance = self.nodes, self.rounding, self._tolerance
         # DLPack refuses the memory of any other device.
-        tree._target, tree._draft, tree._target_totals, tree._draft_totals, *least = (
-            np.from_dlpack(part) for part in rows
-        )
-        tree._least = least[0], least[1]
-        tree.arrays = Arrays(tree._target, self.arrays.precision)
+        target, draft = (np.from_dlpack(part) for part in rows)
+        tree.arrays = Arrays(target, self.arrays.precision)
+        tree._target, tree._draft = GivenRows(target, tree.arrays), GivenRows(draft, tree.arrays)
         tree._as_tensors = self.arrays.xp.asarray
         return tree
 
     @property
     def vocab(self) -> int:
         """Vocabulary size V."""
-        return int(self._target.shape[1])
+        return int(self._target.rows.shape[1])
 
     @property
     def exact(self) -> bool:
@@ -207,10 +204,11 @@ class DraftTree:
 
     @cached_property
     def _working_rows(self) -> tuple[Array, Array]:
-        numbers, laws_of = self.arrays.numbers, self.arrays.laws
-        laws = (
-            laws_of(numbers(self._target), self._target_totals),
-            laws_of(numbers(self._draft), self._draft_totals),
+        laws = tuple(
+            self.arrays.laws(
+                self.arrays.numbers(given.rows), given.totals(self.arrays.positions(len(given.rows)))
+            )
+            for given in (self._target, self._draft)
         )
         if not self.arrays.torch and self._as_tensors is None:
             for rows in laws:
@@ -219,50 +217,55 @@ class DraftTree:
 
     def target_rows(self, index: Array) -> Array:
         """(m, V): the target's laws after the nodes of an index array (m,), without a copy of all others."""
-        return self.arrays.laws_at(self._target, self._target_totals, index)
+        return self._target.laws(index)
 
     def draft_rows(self, index: Array, scale: Array | None = None) -> Array:
         """(m, V): the draft's laws after the nodes of an index array (m,), all above the leaves, times scale (m,)."""
-        return self.arrays.laws_at(self._draft, self._draft_totals, index, scale)
+        return self._draft.laws(index, scale)
 
     def given_target(self, index: Array) -> tuple[Array, Array]:
         """(m, V) and (m,): the target's rows as they were given, not to be changed, and what they sum to."""
-        return self.arrays.given_at(self._target, self._target_totals, index)
+        return self._target.given(index)
 
     def given_draft(self, index: Array) -> tuple[Array, Array]:
         """(m, V) and (m,): the draft's rows as they were given, not to be changed, and what they sum to."""
-        return self.arrays.given_at(self._draft, self._draft_totals, index)
+        return self._draft.given(index)
 
     @cached_property
     def wanted(self) -> Array:
         """(n - 1,): the target's probability of each node's last token, without the root; working numbers."""
-        return self._of_tokens(self._target, self._target_totals)
+        return self._target.entries(*self._edges)
 
     @cached_property
     def drafted(self) -> Array:
         """(n - 1,): the draft's probability of each node's last token, without the root; working numbers."""
-        return self._of_tokens(self._draft, self._draft_totals)
+        return self._draft.entries(*self._edges)
 
-    def _of_tokens(self, rows: Array, totals: Array) -> Array:
-        arrays = self.arrays
-        edges = arrays.index(self.nodes.parent[1:] * self.vocab + self.nodes.token[1:])
-        above = arrays.index(self.nodes.parent[1:])
-        values = arrays.take(rows.reshape((-1,)), edges)[:, None]
-        return arrays.laws(values, arrays.take(totals, above))[:, 0]
+    def of_path(self, path: Array) -> tuple[Array, Array]:
+        """(L,) twice: `wanted` and `drafted` of the nodes below the root of a path, an index array (L + 1,)."""
+        if not self.arrays.numpy:
+            edges = path[1:] - 1
+            return self.arrays.take(self.wanted, edges), self.arrays.take(self.drafted, edges)
+        tokens = self.nodes.token[path[1:]]
+        return self._target.entries(path[:-1], tokens), self._draft.entries(path[:-1], tokens)
 
     @cached_property
+    def _edges(self) -> tuple[Array, Array]:
+        """(n - 1,) twice: each node's parent and last token, without the root."""
+        return self.arrays.index(self.nodes.parent[1:]), self.arrays.index(self.nodes.token[1:])
+
+    @property
     def row_error(self) -> Array:
         """(1,): how far the given float rows are from laws, on the device; at most 1 where all is well.
 
         The largest distance of a row's total from one, in units of the tolerance for the rows' precision; NaN
         or infinite for NaN, for a negative entry, and for a drafted token that the draft gives no
-        probability.
+        probability. Of numpy rows, those that were looked at so far.
         """
         xp = self.arrays.xp
-        error = xp.max(xp.abs(xp.concat([self._target_totals, self._draft_totals]) - 1)) / self._tolerance
-        for wrong in (*(xp.min(least) < 0 for least in self._least), xp.min(self.drafted) <= 0):
-            error = xp.where(wrong, xp.inf, error)
-        return xp.reshape(error, (1,))
+        error = xp.max(xp.stack([given.error() for given in (self._target, self._draft)])) / self._tolerance
+        undraftable = xp.min(self._draft.given_entries(*self._edges)) <= 0
+        return xp.reshape(xp.where(undraftable, xp.inf, error), (1,))
 
     def handed_out(self, values: Array) -> Array:
         """Working numbers as callers have them: Fractions where exact, torch tensors where the rows were given so."""
@@ -278,15 +281,14 @@ class DraftTree:
 
     def _check(self) -> None:
         """Raise ValueError for the first row that is not a law, or drafted token that cannot be drafted."""
+        models = (("target", self._target), ("draft", self._draft))
+        every = [given.totals(self.arrays.positions(len(given.rows))) for _, given in models]
         if not self.exact and self.arrays.read([self.row_error])[0] <= 1:
             return
-        for name, rows, totals in (
-            ("target", self._target, self._target_totals),
-            ("draft", self._draft, self._draft_totals),
-        ):
-            for node in range(len(rows)):
+        for (name, given), totals in zip(models, every, strict=True):
+            for node, row in enumerate(given.rows):
                 where = f"{name} row after context {format_context(self.nodes.path(node))!r}"
-                if not bool((rows[node] >= 0).all()):
+                if not bool((row >= 0).all()):
                     raise ValueError(f"{where}: it has a negative entry or NaN; expected probabilities")
                 if not abs(totals[node] - 1) <= self._tolerance:
                     raise ValueError(f"{where}: the entries sum to {totals[node]}; expected 1")

@@ -59,7 +59,7 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
     """
     arrays, xp = tree.arrays, tree.arrays.xp
     depth = tree.nodes.depth
-    wanted = arrays.take(tree.wanted, path[1:] - 1)
+    wanted, _ = tree.of_path(path)
     weights = [Extended(arrays, arrays.ones(1))]
     for i in range(depth):
         step = weights[-1].times(wanted[i : i + 1]).over(drafted.take(arrays.positions(depth)[i : i + 1]))

@@ -1,0 +1,100 @@
+"""Next-token rows as callers give them, and the laws that they are over their totals."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from .arrays import Array, Arrays
+
+
+class GivenRows:
+    """Rows (n, V) of one model, with what they sum to.
+
+    Numpy floats are looked at row by row when they are asked for: a verifier that goes down one path never reads the
+    rows of the others. Everything else is looked at as a whole, on its device, when the first row is asked for.
+    """
+
+    def __init__(self, rows: Array, arrays: Arrays) -> None:
+        """Nothing is looked at yet. `arrays` are the operations on the numbers that laws are computed in."""
+        self.rows, self.arrays = rows, arrays
+        self._left = len(rows) if arrays.numpy else 0
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        """(n,) twice: what the rows sum to, and their least entries; of numpy floats, once they are looked at."""
+        rows, arrays, xp = self.rows, self.arrays, self.arrays.xp
+        if arrays.numpy:
+            return np.zeros(len(rows), dtype=arrays.dtype), np.zeros(len(rows), rows.dtype)
+        if arrays.exact:
+            return arrays.sum(rows), np.min(rows, axis=1)
+        return xp.sum(rows, axis=-1, dtype=arrays.dtype), xp.min(rows, axis=-1)
+
+    @cached_property
+    def _unseen(self) -> Array:
+        """(n,) on the host: which of the rows were not looked at yet, of numpy floats."""
+        return np.ones(len(self.rows), dtype=bool)
+
+    def totals(self, index: Array) -> Array:
+        """(m,): what the rows at an index array sum to."""
+        if self._left:
+            self._look(index)
+        return self.arrays.take(self._sums[0], index)
+
+    def given(self, index: Array) -> tuple[Array, Array]:
+        """(m, V) and (m,): rows and their totals at an index array; where possible a view, not to be changed."""
+        place = self._slice(index)
+        if place is not None:
+            return self.rows[place], self.totals(index)
+        rows = self.arrays.take(self.rows, index)
+        if self.arrays.exact:
+            return rows, self.arrays.ones(len(index))  # rationals are laws as they are
+        return self.arrays.xp.astype(rows, self.arrays.dtype, copy=False), self.totals(index)
+
+    def laws(self, index: Array, scale: Array | None = None) -> Array:
+        """(m, V): the laws at an index array (m,), times scale (m,) if any."""
+        arrays, place = self.arrays, self._slice(index)
+        if place is None:
+            laws = arrays.laws(arrays.take(self.rows, index), self.totals(index))
+            if scale is not None:
+                laws *= scale[:, None]
+            return laws
+        # One pass in place of two or three.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if scale is None:
+                return np.divide(self.rows[place], self.totals(index)[:, None], dtype=arrays.dtype)
+            return np.multiply(self.rows[place], (scale / self.totals(index))[:, None], dtype=arrays.dtype)
+
+    def entries(self, index: Array, tokens: Array) -> Array:
+        """(m,): the laws' probabilities of one token each, from index arrays (m,)."""
+        return self.arrays.laws(self.given_entries(index, tokens)[:, None], self.totals(index))[:, 0]
+
+    def given_entries(self, index: Array, tokens: Array) -> Array:
+        """(m,): the rows' entries at one token each, from index arrays (m,)."""
+        return self.arrays.take(self.rows.reshape((-1,)), index * self.rows.shape[1] + tokens)
+
+    def error(self) -> Array:
+        """(): the largest distance from one of a total of what was looked at; infinite for a negative entry."""
+        xp, (totals, least) = self.arrays.xp, self._sums
+        if self._left:
+            totals, least = totals[~self._unseen], least[~self._unseen]
+            if not len(totals):
+                return np.zeros((), dtype=self.arrays.dtype)
+        return xp.where(xp.min(least) < 0, xp.inf, xp.max(xp.abs(totals - 1)))
+
+    def _look(self, index: Array) -> None:
+        totals, least = self._sums
+        for i in np.unique(index[self._unseen[index]]):
+            row = self.rows[i]
+            totals[i], least[i] = row.sum(dtype=totals.dtype), row.min()
+            self._unseen[i] = False
+            self._left -= 1
+
+    def _slice(self, index: Array) -> slice | None:
+        """An index array of consecutive places in this machine's memory as a slice."""
+        if not (self.arrays.numpy and len(index)):
+            return None
+        start = int(index[0])
+        consecutive = len(index) == 1 or bool((index[1:] - index[:-1] == 1).all())
+        return slice(start, start + len(index)) if consecutive else None
