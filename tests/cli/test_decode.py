@@ -192,6 +192,7 @@ def test_a_users_verifier_by_name(decode: Callable[..., tuple[int, str, str]], f
         ),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--device", "cuda"), "cannot be used on this machine"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--dtype", "int8"), "dtype must be auto, float32"),
+        ((*LOCAL, *ENOUGH, "--verifier", "bv", "--out", "long.jsonl/results"), "cannot be made"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, Verifier, get_verifier
+from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, PathNodes, Verifier, get_verifier
 from nodebudget.verifiers.decoding import ModelPair, SamplingLaw
 from nodebudget.verifiers.decoding.loop import Decoder
 from tiny_pairs import alike, gpt2, llama, pair
@@ -170,6 +170,24 @@ def test_a_users_verifier() -> None:
     verifier = Verifier("mine:nothing", nothing, multipath=True, reference="")
     blocks = Decoder(alike(llama), verifier, paths=2, length=2).decode(PROMPT, max_new_tokens=9).blocks
     assert [(block.accepted, block.emitted) for block in blocks] == [(0, 1)] * 9
+
+
+def fails(tree: DraftTree) -> AcceptanceLaw:
+    raise KeyError("temperature")
+
+
+def of_another_tree(tree: DraftTree) -> AcceptanceLaw:
+    return nothing(DraftTree(PathNodes([[0]]), tree.target[:2], tree.draft[:1]))
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [(fails, "verifier 'own': KeyError: 'temperature'"), (of_another_tree, "the law of another tree")],
+)
+def test_a_users_verifier_that_fails(law: Callable[[DraftTree], AcceptanceLaw], message: str) -> None:
+    decoder = Decoder(alike(llama), Verifier("own", law, multipath=True, reference=""), paths=2, length=2)
+    with pytest.raises(ValueError, match=message):
+        decoder.decode(PROMPT, max_new_tokens=4)
 
 
 def test_padding_of_the_vocabulary_is_never_drafted_nor_emitted() -> None:
