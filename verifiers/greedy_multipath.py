@@ -7,6 +7,7 @@ from typing import NamedTuple
 from nodebudget.lp.power_sums import power_sum
 from nodebudget.lp.ratio_order import order_by_ratio
 
+from . import block_verification
 from .arrays import Array, Arrays
 from .extended import Extended
 from .laws import AcceptanceLaw
@@ -33,6 +34,8 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: arXiv:2602.16961; statements 6.3 and 6.4.
     """
+    if tree.nodes.paths == 1:
+        return block_verification.law(tree)  # without an order of the tokens
     tree = tree.in_memory()
     arrays, xp = tree.arrays, tree.arrays.xp
     count, depth = tree.nodes.paths, tree.nodes.depth
