@@ -12,6 +12,7 @@ def test_smoke() -> None:
     assert done.returncode == 0, done.stderr
     alone, against = done.stdout.split("against the enumerated program")
     assert "rounds" in alone
+    assert "optimal, certified" in alone
     assert "against plain cutting planes" in alone
     difference = float(against.split()[-1])
     assert difference < 1e-9
