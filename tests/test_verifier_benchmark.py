@@ -22,4 +22,5 @@ def test_smoke() -> None:
     lines = [line.split() for line in done.stdout.splitlines()[2:]]
     # Two scales, two cuts, two kinds; with two paths only the verifiers that use them.
     assert len(lines) == 2 * 2 * 2 * (8 + 6)
-    assert all(float(line[6]) > 0 and float(line[7]) > 0 for line in lines)
+    # On a fast machine the smallest times are printed as 0.00.
+    assert all(float(line[6]) >= 0 and float(line[7]) >= 0 for line in lines)
