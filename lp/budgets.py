@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .instances import Instance
-from .rationals import Array, fast, settled, to_fraction
+from .rationals import Array, fast, settled, shown, to_fraction
 from .trees import PrefixTree, format_context, maximum
 
 
@@ -31,7 +31,7 @@ class Violation:
     def describe(self, tree: PrefixTree) -> str:
         """One line that names the nodes by their token strings."""
         names = ", ".join(repr(format_context(tree.path(node))) for node in self.nodes)
-        return f"{self.kind} constraint at {names}: {self.left} should not exceed {self.right}"
+        return f"{self.kind} constraint at {names}: {shown(self.left)} should not exceed {shown(self.right)}"
 
 
 def accepted_tokens(budgets: Array) -> Any:

@@ -32,6 +32,7 @@ from .rationals import (
     format_rational,
     parse_rational,
     settled,
+    shown,
     to_fraction,
 )
 from .trees import format_context, maximum
@@ -123,13 +124,15 @@ class Certificate:
             failures.append(broken.describe(tree))
         for found in violated_antichains(tree, self.budgets, self.instance.joint_draft, self.paths):
             names = ", ".join(repr(format_context(tree.path(node))) for node in found.nodes)
-            failures.append(f"antichain constraint at {names}: D(A) = {found.budget} exceeds f(q(A))")
+            failures.append(f"antichain constraint at {names}: D(A) = {shown(found.budget)} exceeds f(q(A))")
         value = accepted_tokens(self.budgets)
         if value != self.optimum:
-            failures.append(f"the budgets sum to {value}; the certificate claims {self.optimum}")
+            failures.append(
+                f"the budgets sum to {shown(value)}; the certificate claims {shown(self.optimum)}"
+            )
         for tight in self.antichains:
             if tight.multiplier <= 0:
-                failures.append(f"a multiplier is {tight.multiplier}; it must be positive")
+                failures.append(f"a multiplier is {shown(tight.multiplier)}; it must be positive")
             if 0 in tight.nodes or not tight.nodes or not is_antichain(tree, tight.nodes):
                 failures.append(f"the nodes {tight.nodes} are not an antichain without the root")
         if failures:
@@ -138,7 +141,10 @@ class Certificate:
             failures.append("the prices of the target-matching rows do not follow from the multipliers")
         bound = dual_bound(self.instance, self.paths, self.antichains)
         if bound != self.optimum:
-            failures.append(f"the multipliers prove the bound {bound}; the certificate claims {self.optimum}")
+            claimed = shown(self.optimum)
+            failures.append(
+                f"the multipliers prove the bound {shown(bound)}; the certificate claims {claimed}"
+            )
         return Verdict(tuple(failures))
 
     def to_json(self) -> dict[str, Any]:

@@ -158,9 +158,21 @@ def _solve_by_cuts(instance: Instance, paths: int, *, certify: bool) -> Optimum:
         if plain is None and nodes <= SMALL_TREE:
             with suppress(Unfinished, SolverFailure):
                 plain = by_plain_cuts(None)
-    if plain is not None:
+    if plain is not None and (plain.certified or not certify):
         return plain
-    return _bracketed(instance, paths, found or _slopes(instance, paths), certify=certify, why=why)
+    try:
+        bracketed = _bracketed(instance, paths, found or _slopes(instance, paths), certify=certify, why=why)
+    except SolverFailure:
+        if plain is None:
+            raise
+        return plain
+    # Duals of plain rows may be far off where laws are very peaked, although they converged in floats.
+    return bracketed if plain is None or _width(bracketed) < _width(plain) else plain
+
+
+def _width(optimum: Optimum) -> Fraction:
+    assert optimum.proven is not None
+    return optimum.proven[1] - optimum.proven[0]
 
 
 def _reading(instance: Instance) -> Instance:

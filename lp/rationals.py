@@ -62,7 +62,10 @@ def read_rational(text: str) -> Fraction | None:
 
 def shortened(value: object) -> str:
     """How a value is shown in a message: its repr, cut when it is long."""
-    text = repr(value)
+    return _cut(repr(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:60]}... ({len(text)} characters)"
 
 
@@ -71,6 +74,11 @@ def format_rational(value: Fraction) -> str:
     if not isinstance(value, Fraction):
         raise TypeError(f"got {type(value).__name__}; only a Fraction has an exact text")
     return str(to_fmpq(value))
+
+
+def shown(value: Any) -> str:
+    """A number in a message: cut where it has more digits than anybody reads, and than `str` of an int would do."""
+    return _cut(format_rational(value)) if isinstance(value, Fraction) else str(value)
 
 
 def is_exact(values: Array) -> bool:

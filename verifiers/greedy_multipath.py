@@ -42,7 +42,8 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     picked = pick(tree)
     path, below = picked.path, picked.below
     _, token_draft = tree.of_path(path)
-    token_below = arrays.pick(below, arrays.take(arrays.index(tree.nodes.token), path[1:])) / picked.unit
+    token_below = arrays.pick(below, arrays.take(arrays.index(tree.nodes.token), path[1:]))
+    token_below, total = (arrays.divide(mass, picked.unit) for mass in (token_below, picked.total))
 
     # rest = 1 - rho is carried as a number of its own: taken from rho it would be lost once rho is near 1.
     share, rest, under, upto = [arrays.ones(1)], [arrays.zeros(1)], [], []
@@ -55,8 +56,8 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     rho, sigma = xp.concat(share[:-1]), xp.concat(rest[:-1])
 
     # The row's own total in place of 1, since K - 1 powers of a total that is off by rounding would add up.
-    base = power_sum(count, sigma + rho * (picked.total / picked.unit), sigma)
-    slope = rho / picked.unit
+    base = power_sum(count, sigma + rho * total, sigma)
+    slope = arrays.divide(rho, picked.unit)
 
     def skewed(position: Array, scale: Array) -> Array:
         here = arrays.take(path, position)
@@ -130,4 +131,5 @@ def mass_ranked_below(arrays: Arrays, draft: Array, order: Array, out: Array) ->
     listed = arrays.in_order(draft, order)
     before = arrays.sums_before(listed)
     arrays.out_of_order(before, order, out)
-    return before[:, -1] + listed[:, -1]
+    total = before[:, -1] + listed[:, -1]
+    return total if arrays.exact else arrays.xp.astype(total, arrays.dtype, copy=False)

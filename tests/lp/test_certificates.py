@@ -409,3 +409,16 @@ def test_a_tree_that_lacks_a_live_node_proves_nothing() -> None:
         return
     assert proof.optimum == half
     assert not proof.verify()
+
+
+def test_numbers_of_thousands_of_digits_are_refused_in_one_short_line() -> None:
+    # More digits than Python writes of an integer.
+    huge = Fraction(10**5000 + 1, 10**5000)
+    certificate = solve_multi_path(random_instance("flat", 2, 2, seed=1), 2).certificate
+    assert certificate is not None
+    budgets = certificate.budgets * huge
+    budgets[0] = Fraction(1)
+    verdict = replace(certificate, budgets=budgets).verify()
+    assert not verdict
+    assert verdict.failures
+    assert max(map(len, verdict.failures)) < 300

@@ -198,3 +198,12 @@ def test_fine_slopes_see_what_the_tolerance_hides() -> None:
 def test_a_single_node_and_a_short_chain() -> None:
     """The motivating instance: 131/81, as by every other way."""
     assert from_slopes(motivating(), 2).optimum == F(131, 81)
+
+
+def test_peaked_laws_get_the_narrower_of_two_brackets() -> None:
+    """Plain cutting planes converge in floats here, but their duals prove next to nothing."""
+    found = solve_multi_path(random_instance("logits", 5, 4, 4, similarity=0.5, concentration=10.0), 3)
+    low, high = found.proven
+    assert low < high < low * F(1001, 1000)
+    assert found.bracket[0] <= low
+    assert high <= found.bracket[1]

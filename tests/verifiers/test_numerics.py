@@ -19,7 +19,14 @@ from drafted_tuples import Paths, distance_from_target, output_law, output_law_b
 from nodebudget.lp import Selection, ratio_ranking
 from nodebudget.lp.families import random_instance
 from nodebudget.lp.instances import Instance
-from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, greedy_multipath, mixed_verifier
+from nodebudget.verifiers import (
+    VERIFIERS,
+    AcceptanceLaw,
+    DraftTree,
+    Verifier,
+    greedy_multipath,
+    mixed_verifier,
+)
 from nodebudget.verifiers.arrays import Array
 from nodebudget.verifiers.extended import Extended
 from nodebudget.verifiers.registry import LawFunction
@@ -386,3 +393,16 @@ def test_control_traversal_without_renormalisation() -> None:
     instance = random_instance("flat", 3, 1, seed=10)
     assert distance_from_target(instance, traversal_table(instance, 2)) == 0
     assert distance_from_target(instance, traversal_table(instance, 2, renormalise=False)) > 0.02
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS.values(), ids=list(VERIFIERS))
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_laws_have_the_precision_that_is_asked_for(verifier: Verifier, precision: str) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(4), size=2)
+    for given in (np.float64, np.float32):
+        target, draft = rows.astype(given)
+        tree = DraftTree.from_paths(
+            [[0, 1], [2, 1]], lambda _, t=target: t, lambda _, d=draft: d, dtype=precision
+        )
+        assert verifier.law(tree).joint().dtype == precision
