@@ -4,8 +4,8 @@
 
 Every ratio is taken in one run: for each verifier the target's pass over a drafted tree, to its logits, and the way
 from its rows to the sampled token alternate, and their CPU times are compared; the softmax between them belongs to
-neither. Memory is what torch and numpy allocate and have alive
-at once in that way, beyond the rows that it is given; the two peaks are added up.
+neither. Memory is what torch and numpy allocate and have alive at once in that way, beyond the rows that it is given;
+the two peaks are added up.
 """
 
 from __future__ import annotations

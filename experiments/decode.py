@@ -201,7 +201,7 @@ def speedup(summary: Any, summaries: Sequence[Any]) -> float | None:
 
 
 def save_decode(result: DecodeResult, folder: Path) -> None:
-    """Write `prompts.parquet` and `blocks.parquet` into a folder, with configuration and versions in both."""
+    """Write `prompts.parquet` and `blocks.parquet`, with configuration and versions in both, into a folder."""
     import pyarrow as pa
 
     from .results import pair_provenance, write_table

@@ -17,7 +17,7 @@ from .depth_one_mixture import depth_one_mixture
 from .exact_mixture import exact_mixture
 from .instances import Instance
 from .mixed_rule import MixedRule
-from .node_rules import NodeRule, in_floats
+from .node_rules import NodeRule
 from .rationals import Array, fast, float_array, fmpq_array, settled, to_fmpq
 from .rule_answers import ask, ask_twice
 from .scores import OnPath, classes, lifts, next_state
@@ -170,8 +170,7 @@ def choose(selection: Selection, data: OnPath, *, root: bool) -> NodeChoice:
         # To look at the numbers would make the host wait for the device.
         at_stake = _at_stake(selection, data.weight, data.state)
         return _choose(selection, data, root=False, at_stake=at_stake)
-    numbers = in_floats(data)
-    return choose_at_stake(selection, numbers.weight, data.state, data.draft.shape[1], data.at)
+    return choose_at_stake(selection, data.weight, data.state, data.draft.shape[1], data.at)
 
 
 def choose_at_stake(
@@ -181,7 +180,7 @@ def choose_at_stake(
 
     Args:
         selection: the rule, and the families.
-        weight, state: of g nodes, as in `OnPath`; the weight in floats.
+        weight, state: of g nodes, as in `OnPath`.
         vocab: number of tokens.
         at: from the places of the nodes where something is at stake to their numbers, with laws by tokens.
     """
@@ -211,7 +210,9 @@ def choose_at_stake(
 def _at_stake(selection: Selection, weight: Any, state: Any) -> Any:
     """(g,): where there is enough to gain for the rule to be asked."""
     several = state[:, :, 1:].sum(2).sum(1)
-    return weight * (float_array(several) if several.dtype == object else several) >= selection.least_stake
+    if several.dtype == object:
+        weight, several = float_array(weight), float_array(several)
+    return weight * several >= selection.least_stake
 
 
 def _choose(

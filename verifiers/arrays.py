@@ -188,13 +188,18 @@ class Arrays:
         """(g, V): for each entry of a row the sum of those before it."""
         if self.torch or self.exact:
             rows = self.xp.concat([self.zeros(rows.shape[0], 1), rows[:, :-1]], axis=1)
-            # In double precision, since there are many small terms.
-            wide = {} if self.exact else {"dtype": self.xp.float64}
-            return self.xp.astype(self.xp.cumsum(rows, 1, **wide), self.dtype, copy=False)
+            return self.xp.astype(self.running_sums(rows), self.dtype, copy=False)
         sums = np.empty(rows.shape)
         sums[:, 0] = 0
         np.cumsum(rows[:, :-1], axis=1, dtype=np.float64, out=sums[:, 1:])
         return sums.astype(self.dtype, copy=False)
+
+    def running_sums(self, values: Array) -> Array:
+        """The sums along the last axis up to each entry, of floats in double precision.
+
+        In single precision the many small terms of a large vocabulary would be lost to the sum before them.
+        """
+        return self.xp.cumsum(values, -1, **({} if self.exact else {"dtype": self.xp.float64}))
 
     def subtract(self, first: Array, second: Array) -> Array:
         """first - second, in the memory of the second."""

@@ -85,6 +85,17 @@ class AcceptanceLaw:
         return self._stop, self._rows
 
 
+def residual_laws(tree: DraftTree, index: Array, left: Array, inside: Array) -> Array:
+    """(m, V): the laws of Y given Z at an index array (m,): what is left of the target, over its sum.
+
+    The target's own law where nothing is, and where the mask `inside` (m,) is False, as after a leaf. The memory of
+    `left` (m, V) is used up.
+    """
+    arrays = tree.arrays
+    left *= arrays.xp.where(inside, arrays.one, arrays.zero)[:, None]
+    return arrays.normalise(left, lambda: tree.target_rows(index))
+
+
 def _check_shape(name: str, values: Any, tree: DraftTree, shape: tuple[int, ...], entries: str) -> None:
     """ValueError unless the values are an array of the tree's library and of this shape."""
     of_torch = array_api_compat.is_torch_array(values)

@@ -20,7 +20,7 @@ from nodebudget.lp.scores import OnPath
 
 from .arrays import Array
 from .extended import Extended, join
-from .laws import AcceptanceLaw
+from .laws import AcceptanceLaw, residual_laws
 from .nodes import Ints
 from .paths import DraftTree
 from .score_contest import win_chances
@@ -55,9 +55,7 @@ def law(tree: DraftTree, selection: Selection | None = None) -> AcceptanceLaw:
         inner = xp.where(leaf, 0, index)
         cell = _cells(tree, found, inner)
         left, _ = _left(tree, inner, arrays.take(inverse, inner), arrays.take(found.lift, inner), cell)
-        # After a leaf nothing has been taken.
-        left *= xp.where(leaf, arrays.zero, arrays.one)[:, None]
-        return arrays.normalise(left, lambda: tree.target_rows(index))
+        return residual_laws(tree, index, left, ~leaf)
 
     return AcceptanceLaw(tree, _stops(tree, found), rows)
 
@@ -151,13 +149,13 @@ def _left(
         lift: (m, C), as in `NodeChoice`.
         cell: (m, V), likewise; None where all cells are in one class.
     """
-    target, total = tree.given_target(index)
-    taken = tree.draft_rows(index, inverse * total)
-    if cell is None:
-        taken *= lift[:, :1]
-    else:
-        taken = lifted(taken, lift, cell)
-    return tree.arrays.positive(tree.arrays.subtract(target, taken)), total
+
+    def taken(factor: Array) -> Array:
+        if cell is None:
+            return tree.draft_rows(index, inverse * factor * lift[:, 0])
+        return lifted(tree.draft_rows(index, inverse * factor), lift, cell)
+
+    return tree.target_left(index, taken)
 
 
 def _choice(

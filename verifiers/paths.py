@@ -227,6 +227,15 @@ class DraftTree:
         """(m, V) and (m,): the target's rows as they were given, not to be changed, and what they sum to."""
         return self._target.given(index)
 
+    def target_left(self, index: Array, taken: Callable[[Array], Array]) -> tuple[Array, Array]:
+        """(m, V), max(0, target - taken) at an index array (m,), times a factor for each row; and these factors, (m,).
+
+        `taken` gives what is taken times factors (m,), in memory of its own, which is used up. No laws are made of
+        the target's rows: they are its laws times what they sum to.
+        """
+        target, factor = self._target.given(index)
+        return self.arrays.positive(self.arrays.subtract(target, taken(factor))), factor
+
     def given_draft(self, index: Array) -> tuple[Array, Array]:
         """(m, V) and (m,): the draft's rows as they were given, not to be changed, and what they sum to."""
         return self._draft.given(index)

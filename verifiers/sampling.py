@@ -103,8 +103,7 @@ def draw(arrays: Arrays, masses: Array, uniforms: Array) -> Array:
     never drawn.
     """
     xp = arrays.xp
-    # In double precision: in single, the many small terms of a large vocabulary would be lost to the sum before them.
-    cumulative = xp.cumsum(masses, -1, **({} if arrays.exact else {"dtype": xp.float64}))
+    cumulative = arrays.running_sums(masses)
     if arrays.numpy and masses.shape[:-1] == (1,):
         # Numpy sums from the left, so that the first above the threshold has mass, and can be searched for.
         found = cumulative[0].searchsorted(uniforms[0] * cumulative[0, -1:], side="right")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .arrays import Array
 from .extended import Extended, join
-from .laws import AcceptanceLaw
+from .laws import AcceptanceLaw, residual_laws
 from .paths import DraftTree
 
 Laws = Callable[[Array, Array], Array]
@@ -36,8 +36,7 @@ def along_path(tree: DraftTree, path: Array, stop: Array, residual: Residual) ->
         length = arrays.take(lengths, index)
         inside = arrays.take(on_path, index) & (length < depth)
         left = residual(xp.where(length < depth, length, depth - 1))
-        left *= xp.where(inside, arrays.one, arrays.zero)[:, None]
-        return arrays.normalise(left, lambda: tree.target_rows(index))
+        return residual_laws(tree, index, left, inside)
 
     return AcceptanceLaw(tree, xp.where(on_path, arrays.take(stop, lengths), arrays.zero), rows)
 
@@ -69,9 +68,8 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
 
     def left(position: Array) -> tuple[Array, Array]:
         # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.
-        target, total = tree.given_target(arrays.take(path, position))
-        taken = draft(position, arrays.take(inverse, position) * total)
-        return arrays.positive(arrays.subtract(target, taken)), total
+        scale = arrays.take(inverse, position)
+        return tree.target_left(arrays.take(path, position), lambda factor: draft(position, scale * factor))
 
     # Coins of weight one never fail, the root's among them: what is left there is not summed, where that can be seen.
     positions, lack = arrays.positions(depth), 1 - before.value()
@@ -80,8 +78,8 @@ def block_along_path(tree: DraftTree, path: Array, draft: Laws, drafted: Extende
         if arrays.numpy and not lack[1:][part].any():
             sums.append(lack[1:][part])
             continue
-        rows, total = left(positions[1:][part])
-        sums.append(arrays.sum(rows) / total)
+        rows, factor = left(positions[1:][part])
+        sums.append(arrays.sum(rows) / factor)
     excess = before.times(xp.concat(sums)).value()
     # How often coins 1 .. L fail: never where S + 1 - w = 0. The coin at the root never fails.
     miss = xp.concat([arrays.divide(lack, excess + lack)[1:], 1 - weights[-1].value()])

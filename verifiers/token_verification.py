@@ -29,7 +29,6 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     def residual(position: Array) -> Array:
         here = arrays.take(path, position)
-        target, total = tree.given_target(here)
-        return arrays.positive(arrays.subtract(target, tree.draft_rows(here, total)))
+        return tree.target_left(here, lambda factor: tree.draft_rows(here, factor))[0]
 
     return along_path(tree, path, stop, residual)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import Array, Arrays
-from .laws import AcceptanceLaw
+from .laws import AcceptanceLaw, residual_laws
 from .nodes import Ints
 from .paths import DraftTree
 
@@ -122,9 +122,7 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         left = _left(tree, Emission([], stop, *what_is_left), inner)
         for j in range(nodes.paths):
             arrays.clear(left, arrays.take(continuations, inner)[:, j])
-        # After a leaf nothing has been taken.
-        left *= xp.where(leaf, arrays.zero, arrays.one)[:, None]
-        return arrays.normalise(left, lambda: tree.target_rows(index))
+        return residual_laws(tree, index, left, ~leaf)
 
     return AcceptanceLaw(tree, stop, rows)
 

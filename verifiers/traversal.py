@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from .arrays import Array, Arrays
@@ -54,7 +56,8 @@ def law(tree: DraftTree) -> AcceptanceLaw:
                     if left is None:
                         edge = arrays.index(child - 1)
                         wanted, offered = (arrays.take(of, edge) for of in (tree.wanted, tree.drafted))
-                        excess, total = _first_excess(tree, here, scales[0])
+                        taken = partial(_scaled_draft, tree, here, scales[0])
+                        excess, total = tree.target_left(here, taken)
                     else:
                         wanted, offered = (arrays.pick(law, token) for law in left)
                         excess = arrays.positive(arrays.subtract(left[0], left[1] * scales[j][:, None]))
@@ -92,10 +95,8 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     return AcceptanceLaw(tree, stop, residuals)
 
 
-def _first_excess(tree: DraftTree, here: Array, scale: Array) -> tuple[Array, Array]:
-    """(g, V), max(0, target - draft scale) at nodes (g,), times a factor for each row, (g,)."""
-    target, total = tree.given_target(here)
-    return tree.arrays.positive(tree.arrays.subtract(target, tree.draft_rows(here, scale * total))), total
+def _scaled_draft(tree: DraftTree, here: Array, scale: Array, factor: Array) -> Array:
+    return tree.draft_rows(here, scale * factor)
 
 
 def _without_child(
