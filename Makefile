@@ -37,7 +37,7 @@ format: $(VENV)/.full
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.core
+bench: $(VENV)/.full
 	$(BIN)/python -m nodebudget.experiments.bench_lp
 	$(BIN)/python -m nodebudget.experiments.bench_verifiers
 

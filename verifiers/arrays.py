@@ -112,6 +112,8 @@ class Arrays:
 
     def read(self, values: Sequence[Array]) -> list[float]:
         """One-element arrays of indices or floats as host floats, in a single transfer."""
+        if self.numpy:
+            return [float(value[0]) for value in values]
         stacked = self.xp.concat([self.xp.astype(value, self.dtype) for value in values])
         return [float(value) for value in stacked.tolist()]
 
@@ -134,24 +136,22 @@ class Arrays:
 
     def take(self, values: Array, index: Array) -> Array:
         """The entries or rows of `values` at a one-dimensional index array."""
-        return self.xp.take(values, index, axis=0)
+        return self.xp.take(values, index, axis=0) if self.torch else values.take(index, axis=0)
 
     def pick(self, rows: Array, tokens: Array) -> Array:
         """From each row of (g, V), the entry at its token of (g,)."""
         return self.xp.take_along_axis(rows, tokens[:, None], axis=1)[:, 0]
 
     def clear(self, rows: Array, tokens: Array) -> None:
-        """Set the entry at each row's token of (g,) to zero, in place."""
-        if self.torch:
-            rows.scatter_(1, tokens[:, None], 0.0)
-        else:
-            np.put_along_axis(rows, tokens[:, None], self.zero, axis=1)
+        """Set the entries of rows (g, V) at each row's tokens (g, k) to zero, in place."""
+        self.put(rows, tokens, self.zeros(*tokens.shape))
 
-    def without(self, rows: Array, tokens: Array) -> Array:
-        """The rows (g, V) with the entry at each row's token of (g,) set to zero."""
-        rows = rows.clone() if self.torch else rows.copy()
-        self.clear(rows, tokens)
-        return rows
+    def put(self, rows: Array, tokens: Array, values: Array) -> None:
+        """Set the entries of rows (g, V) at each row's tokens (g, k) to values (g, k), in place."""
+        if self.torch:
+            rows.scatter_(1, tokens, values)
+        else:
+            np.put_along_axis(rows, tokens, values, axis=1)
 
     def positions(self, count: int) -> Array:
         """0, 1, ..., count - 1, made on the device."""
@@ -207,7 +207,13 @@ class Arrays:
 
     def sum(self, values: Array) -> Array:
         """The sum along the last axis."""
-        return self.xp.sum(values, axis=-1)
+        return values.sum(-1)
+
+    def mass(self, values: Array) -> Array:
+        """(1,): the sum of the absolute values, which is above that of the values where one is negative."""
+        if self.numpy and values.min() >= 0:
+            return values.sum(keepdims=True)  # in one pass and a short one, and without an array in between
+        return self.xp.reshape(self.sum(self.xp.abs(values)), (1,))
 
     def positive(self, values: Array) -> Array:
         """max(0, values), in the memory of values; NaN stays NaN."""

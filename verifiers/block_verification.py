@@ -23,7 +23,10 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     path = arrays.index(nodes.path_nodes[0])
     _, drafted = tree.of_path(path)
 
-    def draft(position: Array, scale: Array) -> Array:
-        return tree.draft_rows(arrays.take(path, position), scale)
+    def sums(position: Array, taken: Array) -> Array:
+        return tree.pairs.left_sums(arrays.take(path, position), taken)
 
-    return block_along_path(tree, path, draft, Extended(arrays, drafted))
+    def rows(position: Array, taken: Array) -> Array:
+        return tree.pairs.left_rows(arrays.take(path, position), taken)[0]
+
+    return block_along_path(tree, path, Extended(arrays, drafted), sums, rows)

@@ -7,7 +7,10 @@ recover from any depth: six ratios of 1e-8 and then six of 1e8 give one. In floa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from .arrays import HIGHEST_EXPONENT, LOWEST_EXPONENT, Array, Arrays
 
@@ -61,6 +64,8 @@ class Extended:
         """The numbers as plain ones, for numbers below 2**64; one that is too small becomes 0."""
         if self.exponent is None:
             return self.mantissa
+        if self.arrays.numpy:
+            return np.ldexp(self.mantissa, self.exponent)
         table = self.arrays.powers_of_two
         place = self.exponent.clip(LOWEST_EXPONENT, HIGHEST_EXPONENT) - LOWEST_EXPONENT
         return self.mantissa * self.arrays.take(table, place)
@@ -89,3 +94,21 @@ def join(parts: Sequence[Extended]) -> Extended:
     mantissa = arrays.xp.concat([part.mantissa for part in parts])
     exponent = None if arrays.exact else arrays.xp.concat([part.exponent for part in parts])
     return Extended(arrays, mantissa, exponent)
+
+
+def capped_products(factors: Extended) -> Extended:
+    """1, min(1, f_1), min(1, min(1, f_1) f_2), ..., of (n,) numbers: (n + 1,)."""
+    arrays = factors.arrays
+    if factors.exponent is None or not arrays.numpy:
+        capped = [Extended(arrays, arrays.ones(1))]
+        for i in range(len(factors.mantissa)):
+            capped.append(capped[-1].times(factors.take(arrays.positions(i + 1)[i:])).capped())
+        return join(capped)
+    # Numpy's operations on one number take as long as on thousands.
+    numbers = [(0.5, 1)]
+    for mantissa, exponent in zip(factors.mantissa.tolist(), factors.exponent.tolist(), strict=True):
+        product, own = math.frexp(numbers[-1][0] * mantissa)
+        exponent += numbers[-1][1] + own
+        numbers.append((0.5, 1) if exponent > 0 and product > 0 else (product, exponent))
+    mantissas, exponents = zip(*numbers, strict=True)
+    return Extended(arrays, np.array(mantissas, dtype=arrays.dtype), np.array(exponents, dtype=np.int32))

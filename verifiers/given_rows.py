@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
 from .arrays import Array, Arrays
+
+COMPILED_FROM = 256
+"""Vocabulary size from which it pays to load compiled code."""
+
+
+@cache
+def _compiled() -> Any:
+    """The compiled passes over rows; None where numba is not installed."""
+    try:
+        from . import kernels
+    except ImportError:
+        return None
+    return kernels
 
 
 class GivenRows:
@@ -20,6 +34,13 @@ class GivenRows:
         """Nothing is looked at yet. `arrays` are the operations on the numbers that laws are computed in."""
         self.rows, self.arrays = rows, arrays
         self._left = len(rows) if arrays.numpy else 0
+        self._error = np.zeros((), dtype=arrays.dtype if arrays.numpy else np.float64)
+
+    @cached_property
+    def kernels(self) -> Any:
+        """The compiled passes over rows that can read these, or None."""
+        readable = self.arrays.numpy and self.rows.dtype in (np.float32, np.float64)
+        return _compiled() if readable and self.rows.shape[1] >= COMPILED_FROM else None
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
@@ -72,24 +93,31 @@ class GivenRows:
 
     def given_entries(self, index: Array, tokens: Array) -> Array:
         """(m,): the rows' entries at one token each, from index arrays (m,)."""
-        return self.arrays.take(self.rows.reshape((-1,)), index * self.rows.shape[1] + tokens)
+        return self.rows[index, tokens]
 
     def error(self) -> Array:
         """(): the largest distance from one of a total of what was looked at; infinite for a negative entry."""
+        if self.arrays.numpy:
+            return self._error
         xp, (totals, least) = self.arrays.xp, self._sums
-        if self._left:
-            totals, least = totals[~self._unseen], least[~self._unseen]
-            if not len(totals):
-                return np.zeros((), dtype=self.arrays.dtype)
         return xp.where(xp.min(least) < 0, xp.inf, xp.max(xp.abs(totals - 1)))
 
     def _look(self, index: Array) -> None:
+        new = np.zeros(len(self.rows), dtype=bool)
+        new[index] = True
+        new = np.flatnonzero(new & self._unseen)
+        if not len(new):
+            return
         totals, least = self._sums
-        for i in np.unique(index[self._unseen[index]]):
-            row = self.rows[i]
-            totals[i], least[i] = row.sum(dtype=totals.dtype), row.min()
-            self._unseen[i] = False
-            self._left -= 1
+        if self.kernels:
+            self.kernels.look(self.rows, new, totals, least)
+        else:
+            for i in new:
+                totals[i], least[i] = self.rows[i].sum(dtype=totals.dtype), self.rows[i].min()
+        self._unseen[new] = False
+        self._left -= len(new)
+        off = np.abs(totals[new] - 1).max() if least[new].min() >= 0 else np.inf
+        self._error = np.maximum(self._error, off)  # which NaN stays
 
     def _slice(self, index: Array) -> slice | None:
         """An index array of consecutive places in this machine's memory as a slice."""

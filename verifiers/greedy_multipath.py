@@ -59,6 +59,16 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     base = power_sum(count, sigma + rho * total, sigma)
     slope = arrays.divide(rho, picked.unit)
 
+    def rows(position: Array, taken: Array) -> tuple[Array, Array]:
+        return tree.pairs.left(arrays.take(path, position), lambda factor: skewed(position, taken * factor))
+
+    def sums(position: Array, taken: Array) -> Array:
+        parts = []
+        for some in arrays.parts(len(position), tree.vocab):
+            left, factor = rows(position[some], taken[some])
+            parts.append(arrays.sum(left) / factor)
+        return xp.concat(parts)
+
     def skewed(position: Array, scale: Array) -> Array:
         here = arrays.take(path, position)
         under = arrays.take(slope, position)[:, None] * arrays.take(below, position)
@@ -73,7 +83,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     ratio = arrays.divide(xp.concat(under), xp.concat(upto))
     scale = token_draft * power_sum(count, ratio * 0 + arrays.one, ratio) / base
     drafted = Extended(arrays, xp.concat(upto)).power(count - 1).times(scale)
-    return block_along_path(tree, path, skewed, drafted)
+    return block_along_path(tree, path, drafted, sums, lambda *at: rows(*at)[0])
 
 
 def pick_path(tree: DraftTree) -> Array:
@@ -105,8 +115,8 @@ def pick(tree: DraftTree) -> Picked:
     path, below = [arrays.index([0])], arrays.empty(nodes.depth, tree.vocab)
     totals, units = [], []
     for i in range(nodes.depth):
-        draft, unit = tree.given_draft(path[-1])
-        order = ranking(tree, tree.given_target(path[-1])[0], draft)
+        draft, unit = tree.pairs.draft.given(path[-1])
+        order = ranking(tree, tree.pairs.target.given(path[-1])[0], draft)
         total = mass_ranked_below(arrays, draft, order, below[i : i + 1])
         totals.append(total)
         units.append(unit)

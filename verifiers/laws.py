@@ -85,15 +85,19 @@ class AcceptanceLaw:
         return self._stop, self._rows
 
 
-def residual_laws(tree: DraftTree, index: Array, left: Array, inside: Array) -> Array:
+def residual_laws(tree: DraftTree, index: Array, left: Callable[[], Array], inside: Array) -> Array:
     """(m, V): the laws of Y given Z at an index array (m,): what is left of the target, over its sum.
 
     The target's own law where nothing is, and where the mask `inside` (m,) is False, as after a leaf. The memory of
-    `left` (m, V) is used up.
+    the rows that `left` makes (m, V) is used up.
     """
     arrays = tree.arrays
-    left *= arrays.xp.where(inside, arrays.one, arrays.zero)[:, None]
-    return arrays.normalise(left, lambda: tree.target_rows(index))
+    if arrays.numpy and not inside.any():
+        return tree.target_rows(index)
+    rows = left()
+    if not (arrays.numpy and inside.all()):
+        rows *= arrays.xp.where(inside, arrays.one, arrays.zero)[:, None]
+    return arrays.normalise(rows, lambda: tree.target_rows(index))
 
 
 def _check_shape(name: str, values: Any, tree: DraftTree, shape: tuple[int, ...], entries: str) -> None:

@@ -53,8 +53,11 @@ def law(tree: DraftTree, selection: Selection | None = None) -> AcceptanceLaw:
     def rows(index: Array) -> Array:
         leaf = index >= nodes.inner
         inner = xp.where(leaf, 0, index)
-        cell = _cells(tree, found, inner)
-        left, _ = _left(tree, inner, arrays.take(inverse, inner), arrays.take(found.lift, inner), cell)
+
+        def left() -> Array:
+            cell = _cells(tree, found, inner)
+            return _left(tree, inner, arrays.take(inverse, inner), arrays.take(found.lift, inner), cell)[0]
+
         return residual_laws(tree, index, left, ~leaf)
 
     return AcceptanceLaw(tree, _stops(tree, found), rows)
@@ -155,7 +158,7 @@ def _left(
             return tree.draft_rows(index, inverse * factor * lift[:, 0])
         return lifted(tree.draft_rows(index, inverse * factor), lift, cell)
 
-    return tree.target_left(index, taken)
+    return tree.pairs.left(index, taken)
 
 
 def _choice(

@@ -21,4 +21,5 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
 def rule(arrays: Arrays, here: Continuations) -> Emission:
     """Emit a token drawn from the target, whatever the continuations are (`topdown.Rule`)."""
-    return Emission([], arrays.ones(len(here.wanted)))
+    nodes = len(here.wanted)
+    return Emission([], arrays.ones(nodes), arrays.zeros(nodes))

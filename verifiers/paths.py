@@ -15,6 +15,7 @@ from nodebudget.lp.trees import format_context
 from .arrays import DTYPES, Array, Arrays
 from .given_rows import GivenRows
 from .nodes import PathNodes
+from .row_pairs import row_pairs
 from .rows import call_rows, check_rows, read_rows, rounding, sum_tolerance, undrafted
 
 Rows = Array | Callable[[tuple[int, ...]], Any]
@@ -35,6 +36,7 @@ class DraftTree:
     Attributes:
         nodes: the distinct nodes (`PathNodes`); n of them, `nodes.inner` above the leaves.
         arrays: the operations on the numbers that laws are computed in.
+        pairs: the rows as they were given, and the sums over the vocabulary that verifiers need (`RowPairs`).
         rounding: how far, relatively, numbers that should be equal may be apart in these rows; 0 where exact.
     """
 
@@ -74,8 +76,8 @@ class DraftTree:
         self.rounding = max(rounding(rows, self.arrays.precision) for rows in (target, draft))
         self._tolerance = max(sum_tolerance(rows, self.arrays.precision) for rows in (target, draft))
         numbers = self.arrays.numbers
-        self._target, self._draft = (
-            GivenRows(numbers(rows) if self.exact else rows, self.arrays) for rows in (target, draft)
+        self.pairs = row_pairs(
+            *(GivenRows(numbers(rows) if self.exact else rows, self.arrays) for rows in (target, draft))
         )
         if check or (check is None and not self.arrays.torch):
             self._check()
@@ -166,7 +168,7 @@ class DraftTree:
         Numpy's operations on a few numbers cost far less. The memory is shared, and what the tree that is
         returned and its laws hand out are torch tensors all the same.
         """
-        rows = (self._target.rows, self._draft.rows)
+        rows = (self.pairs.target.rows, self.pairs.draft.rows)
         if not (self.arrays.torch and self.arrays.hosted and all(part.itemsize >= 4 for part in rows)):
             return self
         tree = DraftTree.__new__(DraftTree)
@@ -174,14 +176,14 @@ class DraftTree:
         # DLPack refuses the memory of any other device.
         target, draft = (np.from_dlpack(part) for part in rows)
         tree.arrays = Arrays(target, self.arrays.precision)
-        tree._target, tree._draft = GivenRows(target, tree.arrays), GivenRows(draft, tree.arrays)
+        tree.pairs = row_pairs(GivenRows(target, tree.arrays), GivenRows(draft, tree.arrays))
         tree._as_tensors = self.arrays.xp.asarray
         return tree
 
     @property
     def vocab(self) -> int:
         """Vocabulary size V."""
-        return int(self._target.rows.shape[1])
+        return int(self.pairs.target.rows.shape[1])
 
     @property
     def exact(self) -> bool:
@@ -208,7 +210,7 @@ class DraftTree:
             self.arrays.laws(
                 self.arrays.numbers(given.rows), given.totals(self.arrays.positions(len(given.rows)))
             )
-            for given in (self._target, self._draft)
+            for given in (self.pairs.target, self.pairs.draft)
         )
         if not self.arrays.torch and self._as_tensors is None:
             for rows in laws:
@@ -217,38 +219,21 @@ class DraftTree:
 
     def target_rows(self, index: Array) -> Array:
         """(m, V): the target's laws after the nodes of an index array (m,), without a copy of all others."""
-        return self._target.laws(index)
+        return self.pairs.target.laws(index)
 
     def draft_rows(self, index: Array, scale: Array | None = None) -> Array:
         """(m, V): the draft's laws after the nodes of an index array (m,), all above the leaves, times scale (m,)."""
-        return self._draft.laws(index, scale)
-
-    def given_target(self, index: Array) -> tuple[Array, Array]:
-        """(m, V) and (m,): the target's rows as they were given, not to be changed, and what they sum to."""
-        return self._target.given(index)
-
-    def target_left(self, index: Array, taken: Callable[[Array], Array]) -> tuple[Array, Array]:
-        """(m, V), max(0, target - taken) at an index array (m,), times a factor for each row; and these factors, (m,).
-
-        `taken` gives what is taken times factors (m,), in memory of its own, which is used up. No laws are made of
-        the target's rows: they are its laws times what they sum to.
-        """
-        target, factor = self._target.given(index)
-        return self.arrays.positive(self.arrays.subtract(target, taken(factor))), factor
-
-    def given_draft(self, index: Array) -> tuple[Array, Array]:
-        """(m, V) and (m,): the draft's rows as they were given, not to be changed, and what they sum to."""
-        return self._draft.given(index)
+        return self.pairs.draft.laws(index, scale)
 
     @cached_property
     def wanted(self) -> Array:
         """(n - 1,): the target's probability of each node's last token, without the root; working numbers."""
-        return self._target.entries(*self._edges)
+        return self.pairs.target.entries(*self._edges)
 
     @cached_property
     def drafted(self) -> Array:
         """(n - 1,): the draft's probability of each node's last token, without the root; working numbers."""
-        return self._draft.entries(*self._edges)
+        return self.pairs.draft.entries(*self._edges)
 
     def of_path(self, path: Array) -> tuple[Array, Array]:
         """(L,) twice: `wanted` and `drafted` of the nodes below the root of a path, an index array (L + 1,)."""
@@ -256,7 +241,7 @@ class DraftTree:
             edges = path[1:] - 1
             return self.arrays.take(self.wanted, edges), self.arrays.take(self.drafted, edges)
         tokens = self.nodes.token[path[1:]]
-        return self._target.entries(path[:-1], tokens), self._draft.entries(path[:-1], tokens)
+        return self.pairs.target.entries(path[:-1], tokens), self.pairs.draft.entries(path[:-1], tokens)
 
     @cached_property
     def _edges(self) -> tuple[Array, Array]:
@@ -272,8 +257,11 @@ class DraftTree:
         probability. Of numpy rows, those that were looked at so far.
         """
         xp = self.arrays.xp
-        error = xp.max(xp.stack([given.error() for given in (self._target, self._draft)])) / self._tolerance
-        undraftable = xp.min(self._draft.given_entries(*self._edges)) <= 0
+        error = (
+            xp.max(xp.stack([given.error() for given in (self.pairs.target, self.pairs.draft)]))
+            / self._tolerance
+        )
+        undraftable = xp.min(self.pairs.draft.given_entries(*self._edges)) <= 0
         return xp.reshape(xp.where(undraftable, xp.inf, error), (1,))
 
     def handed_out(self, values: Array) -> Array:
@@ -290,7 +278,7 @@ class DraftTree:
 
     def _check(self) -> None:
         """Raise ValueError for the first row that is not a law, or drafted token that cannot be drafted."""
-        models = (("target", self._target), ("draft", self._draft))
+        models = (("target", self.pairs.target), ("draft", self.pairs.draft))
         every = [given.totals(self.arrays.positions(len(given.rows))) for _, given in models]
         if not self.exact and self.arrays.read([self.row_error])[0] <= 1:
             return

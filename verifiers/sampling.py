@@ -10,6 +10,9 @@ from .arrays import Array, Arrays
 from .laws import AcceptanceLaw
 from .paths import DraftTree
 
+BLOCK = 512
+"""Entries of a row that are summed together before the running sum."""
+
 TOTAL_TOLERANCE = {"float64": 1e-9, "float32": 1e-3}
 """How far the stop probabilities of a float law may be from summing to one."""
 
@@ -48,11 +51,7 @@ def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
                     f"{what} are negative somewhere or do not sum to 1: the verifier's law is none"
                 )
         return tree.nodes.path(int(node[0])), int(token[0])
-    xp = arrays.xp
-    masses = [
-        arrays.sum(xp.abs(stop)[None, :]),
-        arrays.sum(xp.abs(row)[None, :]),
-    ]  # above 1 where one is negative
+    masses = [arrays.mass(stop), arrays.mass(row)]
     drawn, emitted, total, row_total, error = arrays.read([node, token, *masses, tree.row_error])
     if not error <= 1:
         raise ValueError(
@@ -102,13 +101,10 @@ def draw(arrays: Arrays, masses: Array, uniforms: Array) -> Array:
     By the inverse of the distribution function at uniform numbers (..., 1) in [0, 1). An index without mass is
     never drawn.
     """
+    if arrays.numpy and masses.shape[:-1] == (1,):
+        return np.array([_first_above(masses[0], uniforms[0, 0])])
     xp = arrays.xp
     cumulative = arrays.running_sums(masses)
-    if arrays.numpy and masses.shape[:-1] == (1,):
-        # Numpy sums from the left, so that the first above the threshold has mass, and can be searched for.
-        found = cumulative[0].searchsorted(uniforms[0] * cumulative[0, -1:], side="right")
-        if found[0] < masses.shape[1]:
-            return found
     positive = masses > 0
     # A parallel scan need not be monotone to the last bit: entries without mass are ruled out, not unlikely.
     eligible = positive & (cumulative > uniforms * cumulative[..., -1:])
@@ -117,3 +113,18 @@ def draw(arrays: Arrays, masses: Array, uniforms: Array) -> Array:
     first = xp.min(xp.where(eligible, place, beyond), axis=-1)
     last = xp.max(xp.where(positive, place, 0), axis=-1)
     return xp.where(first == beyond, last, first)
+
+
+def _first_above(masses: Array, uniform: float) -> int:
+    """The first place at which the running sum is above a share of the sum: that of a block, then within the block."""
+    blocks = np.add.reduceat(masses, np.arange(0, len(masses), BLOCK), dtype=np.float64)
+    cumulative = blocks.cumsum()
+    threshold = uniform * cumulative[-1]
+    block = int(cumulative.searchsorted(threshold, side="right"))
+    if block == len(blocks):  # a share of the sum that is the sum, or NaN
+        return int(np.flatnonzero(masses)[-1]) if masses.any() else 0
+    start, before = block * BLOCK, cumulative[block - 1] if block else 0.0
+    inside = masses[start : start + BLOCK]
+    # A running sum from the left is flat where there is no mass, so that what is first above it has mass.
+    place = int(inside.cumsum(dtype=np.float64).searchsorted(threshold - before, side="right"))
+    return start + (place if place < len(inside) else int(np.flatnonzero(inside)[-1]))

@@ -33,6 +33,5 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
         rejected = rejected * arrays.divide(arrays.positive(drafted - wanted), drafted)
         taken = taken + left
         if j + 1 < count:
-            target, draft = here.laws()
-            left = arrays.sum(arrays.positive(arrays.subtract(target, draft * taken[:, None])))
+            left = here.left(taken)
     return Emission(accepted, rejected, taken)

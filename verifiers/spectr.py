@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nodebudget.lp.power_sums import power_sum
 
 from .arrays import Array, Arrays
@@ -35,9 +37,8 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
     nodes, count = here.wanted.shape
     share = turns = arrays.ones(nodes)
     if count > 1:
-        target, draft = here.laws()
-        share = 1 / division_factor(arrays, target, draft, count)
-        turns = _turns(arrays, target, draft, count, share)
+        share = 1 / division_factor(arrays, here.served, nodes, count)
+        turns = _turns(arrays, here.served, count, share)
     rejected, accepted = arrays.ones(nodes), []
     for j in range(count):
         drafted = here.drafted[:, j]
@@ -47,27 +48,29 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
     return Emission(accepted, rejected, turns, share)
 
 
-def division_factor(arrays: Arrays, target: Array, draft: Array, count: int) -> Array:
-    """(g,): for rows (g, V), a division factor in [1, count] that is valid for `count` continuations."""
-    low, high = arrays.ones(target.shape[0]), arrays.ones(target.shape[0]) * count
+def division_factor(arrays: Arrays, served: Callable[[Array], Array], nodes: int, count: int) -> Array:
+    """(g,): at g nodes, a division factor in [1, count] that is valid for `count` continuations.
+
+    `served` gives the sums over tokens of min(draft, share target) for shares (g,).
+    """
+    low, high = arrays.ones(nodes), arrays.ones(nodes) * count
     if count == 1:
         return low
-    high = arrays.xp.where(_valid(arrays, target, draft, count, low), low, high)
+    high = arrays.xp.where(_valid(arrays, served, count, low), low, high)
     if not arrays.torch and (low == high).all():
         return high  # halving nothing changes nothing
     for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
-        valid = _valid(arrays, target, draft, count, middle)
+        valid = _valid(arrays, served, count, middle)
         low, high = arrays.xp.where(valid, low, middle), arrays.xp.where(valid, middle, high)
     return high
 
 
-def _valid(arrays: Arrays, target: Array, draft: Array, count: int, factor: Array) -> Array:
-    return _turns(arrays, target, draft, count, 1 / factor) <= factor + arrays.slack
+def _valid(arrays: Arrays, served: Callable[[Array], Array], count: int, factor: Array) -> Array:
+    return _turns(arrays, served, count, 1 / factor) <= factor + arrays.slack
 
 
-def _turns(arrays: Arrays, target: Array, draft: Array, count: int, share: Array) -> Array:
+def _turns(arrays: Arrays, served: Callable[[Array], Array], count: int, share: Array) -> Array:
     """(1 - (1 - b)^m) / b, without the division: the expected number of continuations that are tried."""
-    served = arrays.xp.minimum(draft, target * share[:, None])
-    miss = arrays.positive(1 - arrays.sum(served))
+    miss = arrays.positive(1 - served(share))
     return power_sum(count, miss * 0 + arrays.one, miss)

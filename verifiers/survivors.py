@@ -11,7 +11,8 @@ from nodebudget.lp.antichains import check_paths
 from nodebudget.lp.rationals import settled
 
 from .arrays import Array, Arrays
-from .topdown import Continuations, Rule, emitted
+from .row_pairs import left_of
+from .topdown import Continuations, Rule, emitted, left_at
 
 WORK_LIMIT = {True: 300_000, False: 12_000_000}
 """Most continuations times tokens, over the nodes above the leaves, for exact instances and for float ones."""
@@ -133,14 +134,21 @@ def _step(
     tokens, node, chance = tokens[drafted], node[drafted], chance[drafted]
     target, draft = target[node], draft[node]
     wanted, masses = (np.take_along_axis(law, tokens, axis=1) for law in (target, draft))
-    emission = rule(arrays, Continuations(wanted, masses, lambda: (target, draft)))
-    left = emission.left(arrays, target, draft)
-    total = arrays.sum(left)
+    shown = Continuations(
+        wanted,
+        masses,
+        lambda taken: arrays.sum(left_of(arrays, target, draft + arrays.zero, taken, None)),
+        lambda share: arrays.sum(np.minimum(draft, target * share[:, None])),
+    )
+    emission = rule(arrays, shown)
+    total = arrays.sum(left_of(arrays, target, draft, emission.taken, emission.share))
+    same = tokens[:, :, None] == tokens[:, None, :]
+    drawn = arrays.divide(left_at(arrays, emission, shown), total[:, None])
+    mass = emitted(arrays, emission, same, drawn)
     led = arrays.zeros(count, vocab, paths + 1)
     for j in range(survivors):
-        token = tokens[:, j]
-        mass = emitted(arrays, emission, tokens, j, arrays.divide(arrays.pick(left, token), total))
-        same = tokens == token[:, None]
-        first = np.flatnonzero(~same[:, :j].any(axis=1))  # a token that came before was counted there
-        np.add.at(led, (node[first], token[first], same[first].sum(axis=1)), (chance * mass)[first])
+        first = np.flatnonzero(~same[:, j, :j].any(axis=1))  # a token that came before was counted there
+        np.add.at(
+            led, (node[first], tokens[first, j], same[first, j].sum(axis=1)), chance[first] * mass[first, j]
+        )
     return led

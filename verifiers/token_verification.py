@@ -28,7 +28,6 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     stop = arrays.products(accept) * xp.concat([reject, arrays.ones(1)])
 
     def residual(position: Array) -> Array:
-        here = arrays.take(path, position)
-        return tree.target_left(here, lambda factor: tree.draft_rows(here, factor))[0]
+        return tree.pairs.left_rows(arrays.take(path, position), arrays.ones(len(position)))[0]
 
     return along_path(tree, path, stop, residual)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from .arrays import Array, Arrays
 from .laws import AcceptanceLaw, residual_laws
 from .nodes import Ints
 from .paths import DraftTree
+from .row_pairs import left_of
 
 
 class Emission(NamedTuple):
@@ -22,27 +24,14 @@ class Emission(NamedTuple):
     Attributes:
         accepted: for each continuation an array (g,); empty for a rule that never looks at them.
         rejected: (g,).
-        taken: (g,), how much of the draft is taken from the target; None for nothing.
+        taken: (g,), how much of the draft is taken from the target.
         share: (g,), the share of the target that can be taken, or None where it can be more than all.
     """
 
     accepted: list[Array]
     rejected: Array
-    taken: Array | None = None
+    taken: Array
     share: Array | None = None
-
-    def left(self, arrays: Arrays, target: Array, draft: Array) -> Array:
-        """(g, V): the residuals before they are divided by their sums, in the draft's memory.
-
-        From rows (g, V), which may be laws times a factor, the same for both.
-        """
-        if self.taken is None:
-            draft[...] = target
-            return draft
-        if self.share is not None:
-            arrays.xp.minimum(draft, target * self.share[:, None], out=draft)
-        draft *= self.taken[:, None]
-        return arrays.positive(arrays.subtract(target, draft))
 
 
 class Continuations(NamedTuple):
@@ -50,12 +39,14 @@ class Continuations(NamedTuple):
 
     Attributes:
         wanted, drafted: (g, m), the target's and the draft's probabilities of the continuations.
-        laws: the function that gives the laws of both, twice (g, V), which must not be changed.
+        left: from taken (g,) to the sums of max(0, target - taken draft) over all tokens, (g,).
+        served: from shares (g,) to the sums of min(draft, share target) over all tokens, (g,).
     """
 
     wanted: Array
     drafted: Array
-    laws: Callable[[], tuple[Array, Array]]
+    left: Callable[[Array], Array]
+    served: Callable[[Array], Array]
 
 
 Rule = Callable[[Arrays, Continuations], Emission]
@@ -72,7 +63,7 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
 
     The law of what is emitted at a node depends on the node alone, so all nodes with equally many
     continuations can be done at once, and only the probability of reaching a node is carried down. Residuals
-    are three numbers each until one of them is drawn from.
+    are two numbers each and sums over the vocabulary until one of them is drawn from.
     """
     tree = tree.in_memory()
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
@@ -80,25 +71,25 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
     order, edges = [], []
     drafted = np.zeros((len(nodes), nodes.paths), dtype=np.int64)
     for family in nodes.by_paths:
-        tokens_there = nodes.token[family.children]
+        tokens = nodes.token[family.children]
         # A node with fewer continuations names its first one again.
-        drafted[family.nodes] = tokens_there[:, :1]
-        drafted[family.nodes, : tokens_there.shape[1]] = tokens_there
-        for part in arrays.parts(len(family.nodes), tree.vocab):
-            here, tokens = arrays.index(family.nodes[part]), arrays.index(tokens_there[part])
-            emission = rule(arrays, _continuations(tree, here, family.children[part]))
-            remaining = _left(tree, emission, here)
-            total = arrays.sum(remaining)
-            for j in range(tokens.shape[1]):
-                drawn = arrays.divide(arrays.pick(remaining, tokens[:, j]), total)
-                follow.append(emitted(arrays, emission, tokens, j, drawn))
-                edges.append(family.children[part, j])
-            for j in range(tokens.shape[1]):
-                arrays.clear(remaining, tokens[:, j])
-            leave.append(emission.rejected * arrays.divide(arrays.sum(remaining), total))
-            taken.append(emission.taken)
-            shares.append(emission.share)
-            order.append(family.nodes[part])
+        drafted[family.nodes] = tokens[:, :1]
+        drafted[family.nodes, : tokens.shape[1]] = tokens
+        here = arrays.index(family.nodes)
+        shown = _continuations(tree, here, family.children)
+        emission = rule(arrays, shown)
+        at_tokens = left_at(arrays, emission, shown)
+        same = tokens[:, :, None] == tokens[:, None, :]
+        first = arrays.index(~np.tril(same, -1).any(axis=2)) > 0
+        elsewhere = tree.pairs.left_sums(here, emission.taken, emission.share, arrays.index(tokens))
+        total = elsewhere + arrays.sum(xp.where(first, at_tokens, arrays.zero))
+        drawn = arrays.divide(at_tokens, total[:, None])
+        follow.append(xp.reshape(emitted(arrays, emission, arrays.index(same) > 0, drawn), (-1,)))
+        leave.append(emission.rejected * arrays.divide(elsewhere, total))
+        taken.append(emission.taken)
+        shares.append(emission.share)
+        edges.append(family.children.ravel())
+        order.append(family.nodes)
 
     # Every continuation that leads to a child has the same entry, the mass of its token: take the first.
     _, entry = np.unique(np.concatenate(edges), return_index=True)
@@ -110,18 +101,20 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         above = arrays.index(nodes.parent[start:end] - nodes.level_start[length - 1])
         reach.append(arrays.take(reach[-1], above) * follow_child[start - 1 : end - 1])
     stop = xp.concat([xp.concat(reach[:-1]) * arrays.take(xp.concat(leave), place), reach[-1]])
-    taken_at, share_at = (
-        None if parts[0] is None else arrays.take(xp.concat(parts), place) for parts in (taken, shares)
-    )
+    taken_at = arrays.take(xp.concat(taken), place)
+    share_at = None if shares[0] is None else arrays.take(xp.concat(shares), place)
     continuations = arrays.index(drafted)
 
     def rows(index: Array) -> Array:
         leaf = index >= nodes.inner
         inner = xp.where(leaf, 0, index)
-        what_is_left = (None if part is None else arrays.take(part, inner) for part in (taken_at, share_at))
-        left = _left(tree, Emission([], stop, *what_is_left), inner)
-        for j in range(nodes.paths):
-            arrays.clear(left, arrays.take(continuations, inner)[:, j])
+
+        def left() -> Array:
+            share = None if share_at is None else arrays.take(share_at, inner)
+            remaining, _ = tree.pairs.left_rows(inner, arrays.take(taken_at, inner), share)
+            arrays.clear(remaining, arrays.take(continuations, inner))
+            return remaining
+
         return residual_laws(tree, index, left, ~leaf)
 
     return AcceptanceLaw(tree, stop, rows)
@@ -133,28 +126,27 @@ def _continuations(tree: DraftTree, here: Array, children: Ints) -> Continuation
     wanted, drafted = (
         tree.arrays.take(masses, edges).reshape(children.shape) for masses in (tree.wanted, tree.drafted)
     )
-    return Continuations(wanted, drafted, lambda: (tree.target_rows(here), tree.draft_rows(here)))
+    return Continuations(
+        wanted, drafted, partial(tree.pairs.left_sums, here), partial(tree.pairs.served, here)
+    )
 
 
-def _left(tree: DraftTree, emission: Emission, here: Array) -> Array:
-    """(g, V): the residuals at nodes (g,), each up to a factor, in memory of their own."""
-    if emission.taken is None:
-        return tree.target_rows(here)
-    target, total = tree.given_target(here)
-    return emission.left(tree.arrays, target, tree.draft_rows(here, total))
+def left_at(arrays: Arrays, emission: Emission, here: Continuations) -> Array:
+    """(g, m): the residual, not divided by its sum, at the continuations."""
+    return left_of(arrays, here.wanted, here.drafted + arrays.zero, emission.taken, emission.share)
 
 
-def emitted(arrays: Arrays, emission: Emission, tokens: Array, place: int, drawn: Array) -> Array:
-    """(g,): how likely the token of one continuation is emitted, accepted under any place or drawn.
+def emitted(arrays: Arrays, emission: Emission, same: Array, drawn: Array) -> Array:
+    """(g, m): how likely each continuation's token is emitted, accepted under any place or drawn.
 
     Args:
         arrays: the kind of number.
         emission: what the rule says.
-        tokens: (g, m), the continuations.
-        place: which of them.
-        drawn: (g,), the probability of its token in the residual.
+        same: (g, m, m), which continuations have the same token.
+        drawn: (g, m), the probabilities of their tokens in the residual.
     """
-    mass = emission.rejected * drawn
-    for i, accepted in enumerate(emission.accepted):
-        mass = mass + arrays.xp.where(tokens[:, i] == tokens[:, place], accepted, arrays.zero)
-    return mass
+    mass = emission.rejected[:, None] * drawn
+    if not emission.accepted:
+        return mass
+    accepted = arrays.xp.stack(emission.accepted, axis=1)[:, None, :]
+    return mass + arrays.sum(arrays.xp.where(same, accepted, arrays.zero))

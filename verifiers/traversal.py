@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import Array, Arrays
+from . import block_verification
+from .arrays import Array
 from .extended import Extended, join
-from .laws import AcceptanceLaw
+from .laws import AcceptanceLaw, residual_laws
+from .nodes import Family
 from .paths import DraftTree
 
 
@@ -26,86 +28,104 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Reference: arXiv:2505.12398; statement 10.1.
     """
+    if tree.nodes.paths == 1:
+        return block_verification.law(tree)
     tree = tree.in_memory()
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     # Removing a child changes its parent only, and in the same way whatever happened below the child. So
     # every node's states can be computed from its own weight, nodes of a level with equally many children
-    # together; the depth-first order enters only at the end, as the order in which nodes are tried. A node's
-    # residual is the inverse weights of its states until it is drawn from.
+    # together; the depth-first order enters only at the end, as the order in which nodes are tried.
     level = Extended(arrays, arrays.ones(1))
-    final_weight, inverses, order = [], [], []
+    weights, removed, order = [], [], []
     most = max(len(below) for below in nodes.children)
-    drafted = np.zeros((nodes.inner, most), dtype=np.int64)
+    tokens_at = np.zeros((len(nodes), most), dtype=np.int64)
     for length in range(nodes.depth):
         start = nodes.level_start[length]
         child_weight, children = [], []
         for family in nodes.by_children(length):
-            count = family.children.shape[1]
-            # A node with fewer children names its first one again, with nothing to take.
-            drafted[family.nodes] = nodes.token[family.children[:, :1]]
-            drafted[family.nodes, :count] = nodes.token[family.children]
-            for part in arrays.parts(len(family.nodes), tree.vocab):
-                here = arrays.index(family.nodes[part])
-                weight = level.take(arrays.index(family.nodes[part] - start))
-                scales: list[Array] = []
-                left: tuple[Array, Array] | None = None  # the laws r and d, once a child has been removed
-                for j in range(count):
-                    child = family.children[part, j]
-                    token = arrays.index(nodes.token[child])
-                    scales.append(weight.inverse())
-                    if left is None:
-                        edge = arrays.index(child - 1)
-                        wanted, offered = (arrays.take(of, edge) for of in (tree.wanted, tree.drafted))
-                        taken = partial(_scaled_draft, tree, here, scales[0])
-                        excess, total = tree.target_left(here, taken)
-                    else:
-                        wanted, offered = (arrays.pick(law, token) for law in left)
-                        excess = arrays.positive(arrays.subtract(left[0], left[1] * scales[j][:, None]))
-                        total = arrays.one
-                    child_weight.append(weight.times(Extended(arrays, wanted).over(offered)).capped())
-                    children.append(child)
-                    mass = weight.times(arrays.sum(excess) / total)
-                    weight = mass.over(mass.value() + (1 - weight.value()))
-                    if j + 1 < count:
-                        left = left or (tree.target_rows(here), tree.draft_rows(here))
-                        left = _without_child(arrays, excess, *left, token)
-                final_weight.append(weight.value())
-                scales += [arrays.zeros(len(family.nodes[part]))] * (most - count)
-                inverses.append(xp.stack(scales, axis=1))
-                order.append(family.nodes[part])
+            tokens = nodes.token[family.children]
+            # A node with fewer children names its first one again.
+            tokens_at[family.nodes] = tokens[:, :1]
+            tokens_at[family.nodes, : tokens.shape[1]] = tokens
+            weight = level.take(arrays.index(family.nodes - start))
+            emptied = _remove_children(tree, family, weight)
+            child_weight += emptied.children
+            children += list(family.children.T)
+            weights.append(emptied.weight.value())
+            frozen = emptied.frozen + emptied.frozen[:1] * (most - tokens.shape[1])
+            removed.append(xp.stack([emptied.taken, *frozen], axis=1))
+            order.append(family.nodes)
         level = join(child_weight).take(arrays.index(np.argsort(np.concatenate(children))))
     place = arrays.index(np.argsort(np.concatenate(order)))
-    weights = xp.concat([arrays.ones(1), arrays.take(xp.concat(final_weight), place)[1:], level.value()])
-    tried = arrays.take(weights, arrays.index(nodes.post_order))
+    final = xp.concat([arrays.ones(1), arrays.take(xp.concat(weights), place)[1:], level.value()])
+    tried = arrays.take(final, arrays.index(nodes.post_order))
     turn = arrays.index(np.argsort(nodes.post_order))
-    stop = weights * arrays.take(arrays.products(1 - tried), turn)
-    scales_at, tokens_at = arrays.take(xp.concat(inverses), place), arrays.index(drafted)
+    stop = final * arrays.take(arrays.products(1 - tried), turn)
+    removed_at, drafted = arrays.take(xp.concat(removed), place), arrays.index(tokens_at)
 
-    def residuals(index: Array) -> Array:
-        target = tree.target_rows(index)
+    def rows(index: Array) -> Array:
         leaf = index >= nodes.inner
         inner = xp.where(leaf, 0, index)
-        scales, tokens = arrays.take(scales_at, inner), arrays.take(tokens_at, inner)
-        left, drafts = target, tree.draft_rows(inner)
-        for j in range(most):
-            excess = arrays.positive(left - drafts * scales[:, j][:, None])
-            left, drafts = _without_child(arrays, excess, left, drafts, tokens[:, j])
-        return xp.where(leaf[:, None], target, left)
 
-    return AcceptanceLaw(tree, stop, residuals)
+        def left() -> Array:
+            state = arrays.take(removed_at, inner)
+            remaining, factor = tree.pairs.left_rows(inner, state[:, 0])
+            arrays.put(remaining, arrays.take(drafted, inner), state[:, 1:] * factor[:, None])
+            return remaining
 
+        return residual_laws(tree, index, left, ~leaf)
 
-def _scaled_draft(tree: DraftTree, here: Array, scale: Array, factor: Array) -> Array:
-    return tree.draft_rows(here, scale * factor)
+    return AcceptanceLaw(tree, stop, rows)
 
 
-def _without_child(
-    arrays: Arrays, excess: Array, rows: Array, drafts: Array, token: Array
-) -> tuple[Array, Array]:
-    """The laws r and d of nodes after the child by `token` has been removed.
+class _Emptied(NamedTuple):
+    """What g nodes are once all their children have been removed.
 
-    `excess` is R over the weight W, max(0, r - d / W), since W may be too small for a float. Without mass any
-    law will do.
+    Attributes:
+        children: for each child, the weights it had when it was tried.
+        weight: the nodes' own.
+        taken: (g,); what is left of the target is max(0, target - taken draft) up to a factor, but at the
+            removed tokens.
+        frozen: for each child (g,), what is left at its token: the draft, which has lost it, takes no more of it.
     """
-    drafts = arrays.without(drafts, token)
-    return arrays.normalise(excess, lambda: rows), arrays.normalise(drafts, lambda: drafts)
+
+    children: list[Extended]
+    weight: Extended
+    taken: Array
+    frozen: list[Array]
+
+
+def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Emptied:
+    """Remove the children of g nodes one after the other, from the nodes' weights at first.
+
+    With r = max(0, target - taken draft) / left and d = draft / kept, where the draft has lost the removed
+    tokens, R / W = max(0, r - d / W): taken grows by left / (kept W), and what is left need not be written down.
+    """
+    arrays, xp = tree.arrays, tree.arrays.xp
+    count = family.children.shape[1]
+    here, tokens = arrays.index(family.nodes), arrays.index(tree.nodes.token[family.children])
+    taken, left, kept = (
+        arrays.zeros(len(family.nodes)),
+        arrays.ones(len(family.nodes)),
+        arrays.ones(len(family.nodes)),
+    )
+    children: list[Extended] = []
+    frozen: list[Array] = []
+    for j in range(count):
+        edge = arrays.index(family.children[:, j] - 1)
+        target, draft = arrays.take(tree.wanted, edge), arrays.take(tree.drafted, edge)
+        wanted = arrays.divide(arrays.positive(target - taken * draft), left)
+        offered = arrays.divide(draft, kept)
+        children.append(weight.times(Extended(arrays, wanted).over(offered)).capped())
+        taken = taken + arrays.divide(left, kept) * weight.inverse()
+        if not arrays.exact:
+            taken = xp.where(taken > arrays.largest, arrays.largest, taken)
+        removed = sum(frozen, start=arrays.zeros(len(family.nodes)))
+        rest = tree.pairs.left_sums(here, taken, None, tokens[:, :j]) + removed
+        mass = weight.times(arrays.divide(rest, left))
+        weight = mass.over(mass.value() + (1 - weight.value()))
+        frozen.append(arrays.positive(target - taken * draft))
+        left = rest
+        if j + 1 < count:
+            kept = tree.pairs.draft_sums(here, tokens[:, : j + 1])
+    return _Emptied(children, weight, taken, frozen)

@@ -292,10 +292,10 @@ def differences_of_powers(dtype: type[np.floating], guard: float) -> Callable[[D
         skewed = skewed / skewed.sum(axis=1, keepdims=True)
         drafted = Extended(tree.arrays, np.maximum(skewed[np.arange(len(tokens)), tokens], 1e-30))
 
-        def scaled(position: Array, scale: Array) -> Array:
-            return skewed[position] * scale[:, None]
+        def rows(position: Array, taken: Array) -> Array:
+            return np.maximum(tree.target[path[position]] - skewed[position] * taken[:, None], 0)
 
-        return block_along_path(tree, path, scaled, drafted)
+        return block_along_path(tree, path, drafted, lambda *at: rows(*at).sum(axis=1), rows)
 
     return law
 

@@ -11,13 +11,19 @@ from nodebudget.lp.families import random_instance
 from nodebudget.lp.power_sums import power_sum
 from nodebudget.lp.rationals import to_fraction
 from nodebudget.verifiers import DraftTree
-from nodebudget.verifiers.spectr import division_factor
+from nodebudget.verifiers.arrays import Array
+from nodebudget.verifiers.spectr import division_factor as smallest_factor
 
 
 def excess(target: list[Fraction], draft: list[Fraction], count: int, factor: Fraction) -> Fraction:
     """1 - (1 - b)^m - g b, which must not be positive."""
     b = sum((min(q, p / factor) for p, q in zip(target, draft, strict=True)), Fraction(0))
     return 1 - (1 - b) ** count - factor * b
+
+
+def division_factor(tree: DraftTree, count: int) -> Array:
+    root = tree.arrays.index([0])
+    return smallest_factor(tree.arrays, lambda share: tree.pairs.served(root, share), 1, count)
 
 
 def root_rows(family: str, vocab: int, seed: int) -> DraftTree:
@@ -31,8 +37,7 @@ def root_rows(family: str, vocab: int, seed: int) -> DraftTree:
 def test_exact_factors_are_valid_and_the_smallest_of_their_grid(family: str, count: int) -> None:
     for seed in range(12):
         tree = root_rows(family, 2 + seed % 4, seed)
-        target, draft = tree.working_rows()
-        factor = to_fraction(division_factor(tree.arrays, target[:1], draft, count)[0])
+        factor = to_fraction(division_factor(tree, count)[0])
         rows = tree.target[0].tolist(), tree.draft[0].tolist()
         step = Fraction(count - 1, 4096)
         assert 1 <= factor <= count
@@ -52,9 +57,7 @@ def test_float_factors_are_the_exact_ones(kind: str) -> None:
             factors = [
                 float(to_fraction(value) if which is exact else value)
                 for which in (exact, tree)
-                for value in division_factor(
-                    which.arrays, which.working_rows()[0][:1], which.working_rows()[1], count
-                )
+                for value in division_factor(which, count)
             ]
             assert factors[0] == factors[1]
 
