@@ -60,7 +60,7 @@ def device_order(target: Array, draft: Array, rounding: float) -> Array:
     """The same for torch rows on a device, on which the host must not wait."""
     xp = array_api_compat.array_namespace(draft)
     vocab = draft.shape[1]
-    bits, mask = _id_bits(vocab), _mask(vocab)
+    bits, mask = id_bits(vocab), _mask(vocab)
     target, draft = (xp.astype(law, xp.float64) for law in (target, draft))
     # Which of the two it is may differ from row to row, and must not be looked at on the host.
     tiny = (xp.min(xp.where(draft > 0, draft, 1.0), axis=1) < LEAST_DIVISOR)[:, None]
@@ -70,7 +70,7 @@ def device_order(target: Array, draft: Array, rounding: float) -> Array:
     reversed_ids = xp.arange(mask, mask - vocab, -1, device=draft.device)
     packed = xp.sort((ratio.view(xp.int64) & ~mask) | reversed_ids, axis=1)
     cells = packed >> bits
-    higher = cells[:, 1:] - cells[:, :-1] > _nearest(vocab, rounding)
+    higher = cells[:, 1:] - cells[:, :-1] > nearest_cells(vocab, rounding)
     group = xp.concat([xp.zeros_like(cells[:, :1]), xp.cumsum(xp.astype(higher, xp.int64), 1)], axis=1)
     return mask - (xp.sort(group << bits | packed & mask, axis=1) & mask)
 
@@ -78,7 +78,7 @@ def device_order(target: Array, draft: Array, rounding: float) -> Array:
 def _fill(order: Array, target: Array, draft: Array, rounding: float) -> None:
     """The same for one row of floats in memory, where only what the draft can draw has to be sorted."""
     vocab = len(draft)
-    bits, mask = _id_bits(vocab), _mask(vocab)
+    bits, mask = id_bits(vocab), _mask(vocab)
     reversed_ids = _reversed_ids(vocab)
     least = draft.min()
     if not least > 0:
@@ -95,12 +95,12 @@ def _fill(order: Array, target: Array, draft: Array, rounding: float) -> None:
     packed &= ~mask
     packed |= reversed_ids
     packed.sort()
-    _settle_ties(packed, bits, _nearest(vocab, rounding))
+    settle_ties(packed, bits, nearest_cells(vocab, rounding))
     np.bitwise_and(packed, mask, out=order)
     np.subtract(mask, order, out=order)
 
 
-def _settle_ties(packed: Array, bits: int, nearest: int) -> None:
+def settle_ties(packed: Array, bits: int, nearest: int) -> None:
     """Sort the runs of neighbours that are ties by token id alone, in place."""
     # Few are as near as that: the others need not be looked at closely.
     near = np.flatnonzero(packed[1:] - packed[:-1] < nearest + 1 << bits)
@@ -124,15 +124,15 @@ def _reversed_ids(vocab: int) -> Array:
     return ids
 
 
-def _id_bits(vocab: int) -> int:
+def id_bits(vocab: int) -> int:
     return max(1, (vocab - 1).bit_length())
 
 
 def _mask(vocab: int) -> int:
-    return (1 << _id_bits(vocab)) - 1
+    return (1 << id_bits(vocab)) - 1
 
 
-def _nearest(vocab: int, rounding: float) -> int:
+def nearest_cells(vocab: int, rounding: float) -> int:
     """By how many cells neighbours may differ that are ties."""
     # Both probabilities of a ratio may be off, and a relative step is up to two in the last bit.
-    return max(1, math.ceil(4 * rounding * 2**MANTISSA_BITS) >> _id_bits(vocab))
+    return max(1, math.ceil(4 * rounding * 2**MANTISSA_BITS) >> id_bits(vocab))

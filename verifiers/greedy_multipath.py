@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from nodebudget.lp.power_sums import power_sum
 from nodebudget.lp.ratio_order import order_by_ratio
 
@@ -12,6 +10,7 @@ from .arrays import Array, Arrays
 from .extended import Extended
 from .laws import AcceptanceLaw
 from .paths import DraftTree
+from .picked import Picked, Skew, compiled_pick
 from .single_path import block_along_path
 
 
@@ -40,10 +39,9 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     arrays, xp = tree.arrays, tree.arrays.xp
     count, depth = tree.nodes.paths, tree.nodes.depth
     picked = pick(tree)
-    path, below = picked.path, picked.below
+    path, unit = picked.path, picked.unit
     _, token_draft = tree.of_path(path)
-    token_below = arrays.pick(below, arrays.take(arrays.index(tree.nodes.token), path[1:]))
-    token_below, total = (arrays.divide(mass, picked.unit) for mass in (token_below, picked.total))
+    token_below, total = (arrays.divide(mass, unit) for mass in (picked.token_below, picked.total))
 
     # rest = 1 - rho is carried as a number of its own: taken from rho it would be lost once rho is near 1.
     share, rest, under, upto = [arrays.ones(1)], [arrays.zeros(1)], [], []
@@ -57,33 +55,25 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     # The row's own total in place of 1, since K - 1 powers of a total that is off by rounding would add up.
     base = power_sum(count, sigma + rho * total, sigma)
-    slope = arrays.divide(rho, picked.unit)
+    scale, slope = arrays.divide(arrays.ones(depth), base * unit), arrays.divide(rho, unit)
 
-    def rows(position: Array, taken: Array) -> tuple[Array, Array]:
-        return tree.pairs.left(arrays.take(path, position), lambda factor: skewed(position, taken * factor))
+    def skew(position: Array, taken: Array) -> Skew:
+        scale_there, *others = (arrays.take(part, position) for part in (scale, sigma, slope))
+        return Skew(count, scale_there * taken, *others)
 
     def sums(position: Array, taken: Array) -> Array:
-        parts = []
-        for some in arrays.parts(len(position), tree.vocab):
-            left, factor = rows(position[some], taken[some])
-            parts.append(arrays.sum(left) / factor)
-        return xp.concat(parts)
+        factor = tree.pairs.target.totals(arrays.take(path, position))
+        return picked.left_sums(position, skew(position, taken * factor)) / factor
 
-    def skewed(position: Array, scale: Array) -> Array:
-        here = arrays.take(path, position)
-        under = arrays.take(slope, position)[:, None] * arrays.take(below, position)
-        under += arrays.take(sigma, position)[:, None]
-        upto = tree.draft_rows(here, arrays.take(rho, position))
-        upto += under
-        factor = power_sum(count, upto, under)
-        factor *= tree.draft_rows(here, scale / arrays.take(base, position))
-        return factor
+    def rows(position: Array, taken: Array) -> Array:
+        factor = tree.pairs.target.totals(arrays.take(path, position))
+        return picked.left_rows(position, skew(position, taken * factor))
 
     # S(v, u) = v^(K-1) S(1, u/v): for the token itself, of which v^(K-1) may underflow.
     ratio = arrays.divide(xp.concat(under), xp.concat(upto))
-    scale = token_draft * power_sum(count, ratio * 0 + arrays.one, ratio) / base
-    drafted = Extended(arrays, xp.concat(upto)).power(count - 1).times(scale)
-    return block_along_path(tree, path, drafted, sums, lambda *at: rows(*at)[0])
+    leading = token_draft * power_sum(count, ratio * 0 + arrays.one, ratio) / base
+    drafted = Extended(arrays, xp.concat(upto)).power(count - 1).times(leading)
+    return block_along_path(tree, path, drafted, sums, rows)
 
 
 def pick_path(tree: DraftTree) -> Array:
@@ -91,24 +81,11 @@ def pick_path(tree: DraftTree) -> Array:
     return pick(tree).path
 
 
-class Picked(NamedTuple):
-    """The highest-ranked of the drafted paths.
-
-    Attributes:
-        path: (L + 1,) index array, its nodes.
-        below: (L, V), at each node above its leaf the draft's mass of the tokens that are ranked below each token,
-            of rows as they were given.
-        total: (L,), the mass of all tokens there, summed in the same order.
-        unit: (L,), what the draft's given rows sum to.
-    """
-
-    path: Array
-    below: Array
-    total: Array
-    unit: Array
-
-
 def pick(tree: DraftTree) -> Picked:
+    """The highest-ranked of the drafted paths."""
+    compiled = compiled_pick(tree)
+    if compiled is not None:
+        return compiled
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     everyone = arrays.positions(nodes.paths)
     standing = everyone >= 0
@@ -125,7 +102,7 @@ def pick(tree: DraftTree) -> Picked:
             standing = standing & (rank == xp.max(rank))
         first = xp.reshape(xp.max(xp.where(standing, everyone, 0)), (1,))
         path.append(arrays.take(arrays.index(nodes.path_nodes[:, i + 1]), first))
-    return Picked(xp.concat(path), below, xp.concat(totals), xp.concat(units))
+    return Picked(tree, xp.concat(path), below, xp.concat(totals), xp.concat(units))
 
 
 def ranking(tree: DraftTree, target: Array, draft: Array) -> Array:

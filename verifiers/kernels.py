@@ -15,16 +15,16 @@ import numpy as np
 Array = Any
 
 
-def _kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile at the first call; kept for later processes, where there is a place to keep it."""
-    options: dict[str, Any] = {"fastmath": {"reassoc", "nsz"}, "nogil": True}
+    options: dict[str, Any] = {"fastmath": {"reassoc", "nsz"}, "nogil": True, "error_model": "numpy"}
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's can be written to
         return numba.njit(**options)(function)
 
 
-@_kernel
+@kernel
 def look(rows: Array, index: Array, totals: Array, least: Array) -> None:
     """Rows (n, V) at an index array (m,): what they sum to, and -1 for a row with a negative entry, else 0."""
     for node in index:
@@ -37,7 +37,7 @@ def look(rows: Array, index: Array, totals: Array, least: Array) -> None:
         least[node] = -1 if negative else 0
 
 
-@_kernel
+@kernel
 def sums_without(rows: Array, index: Array, without: Array, sums: Array) -> None:
     """sums (m,) = sum of row[index] over all tokens but those of without (m, k)."""
     for i in range(index.size):
@@ -51,7 +51,7 @@ def sums_without(rows: Array, index: Array, without: Array, sums: Array) -> None
         sums[i] = total
 
 
-@_kernel
+@kernel
 def _left(target: Array, draft: Array, scale: float, taken: float, share: float, bounded: bool) -> float:
     total = 0.0
     if bounded:
@@ -67,7 +67,7 @@ def _left(target: Array, draft: Array, scale: float, taken: float, share: float,
     return total
 
 
-@_kernel
+@kernel
 def left_sums(
     target: Array,
     draft: Array,
@@ -96,7 +96,7 @@ def left_sums(
         sums[i] = total + _left(wanted[start:], offered[start:], scale[i], taken[i], share[i], bounded)
 
 
-@_kernel
+@kernel
 def left_rows(
     target: Array,
     draft: Array,
@@ -122,7 +122,7 @@ def left_rows(
                 row[y] = 0.0 if left <= 0 else left
 
 
-@_kernel
+@kernel
 def served(target: Array, draft: Array, index: Array, scale: Array, share: Array, sums: Array) -> None:
     """sums (m,) = sum over tokens of min(scale draft, share target), for rows at an index array (m,)."""
     for i in range(index.size):

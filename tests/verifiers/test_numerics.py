@@ -252,7 +252,7 @@ def pick_by_drafting_order(tree: DraftTree) -> greedy_multipath.Picked:
     order = capped_ranking(tree, target[:1], draft[:1])
     below = np.empty_like(draft[:1])
     total = greedy_multipath.mass_ranked_below(tree.arrays, draft[:1], order, below)
-    return greedy_multipath.Picked(path, below, total, tree.arrays.ones(1))
+    return greedy_multipath.Picked(tree, path, below, total, tree.arrays.ones(1))
 
 
 def test_control_capped_ratio_with_ties_by_drafting_order(monkeypatch: pytest.MonkeyPatch) -> None:

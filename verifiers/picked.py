@@ -1,0 +1,151 @@
+"""The highest-ranked of the drafted paths, and what is left of the target once its law is taken from it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from nodebudget.lp.power_sums import power_sum
+from nodebudget.lp.ratio_order import id_bits, nearest_cells, settle_ties
+
+from .arrays import Array
+from .paths import DraftTree
+from .row_pairs import CompiledPairs
+
+
+class Skew(NamedTuple):
+    """What the law of the picked path is at nodes (m,) on it, times a factor.
+
+    A token that the draft's row gives the mass d has scale d S(upto, under) there, S(a, b) = sum_{i < count} a^i
+    b^(count - 1 - i), where under is sigma + slope times the mass of what is ranked below it and upto is
+    under + slope d.
+    """
+
+    count: int
+    scale: Array
+    sigma: Array
+    slope: Array
+
+
+class Picked:
+    """The highest-ranked of the drafted paths, with every token's mass of what is ranked below it.
+
+    Attributes:
+        path: (L + 1,) index array, its nodes.
+        unit: (L,), what the draft's given rows sum to at its nodes above the leaf.
+        total: (L,), the same, summed in the order of the tokens.
+        token_below: (L,), the mass of what is ranked below the path's own tokens.
+    """
+
+    def __init__(self, tree: DraftTree, path: Array, below: Array, total: Array, unit: Array) -> None:
+        """From `below` (L, V), for each token the mass of those ranked below it, of rows as they were given."""
+        self.tree, self.path, self.below, self.total, self.unit = tree, path, below, total, unit
+        arrays = tree.arrays
+        self.token_below = arrays.pick(below, arrays.take(arrays.index(tree.nodes.token), path[1:]))
+
+    def left_sums(self, position: Array, skew: Skew) -> Array:
+        """(m,), the sums of `left_rows`."""
+        arrays = self.tree.arrays
+        sums = []
+        for some in arrays.parts(len(position), self.tree.vocab):
+            there = Skew(skew.count, *(part[some] for part in skew[1:]))
+            sums.append(arrays.sum(self.left_rows(position[some], there)))
+        return arrays.xp.concat(sums)
+
+    def left_rows(self, position: Array, skew: Skew) -> Array:
+        """(m, V), max(0, target - skewed draft) at positions on the path, of the target's rows as they were given."""
+        arrays = self.tree.arrays
+        here = arrays.take(self.path, position)
+        (target, _), (draft, _) = (
+            rows.given(here) for rows in (self.tree.pairs.target, self.tree.pairs.draft)
+        )
+        scale, sigma, slope = (part[:, None] for part in skew[1:])
+        under = slope * arrays.take(self.below, position)
+        under += sigma
+        upto = slope * draft
+        upto += under
+        taken = power_sum(skew.count, upto, under)
+        taken *= draft
+        taken *= scale
+        return arrays.positive(arrays.subtract(target, taken))
+
+
+class CompiledPicked(Picked):
+    """The same without an order of all tokens: only those are sorted of which it matters (`rank_kernels`)."""
+
+    def __init__(self, tree: DraftTree) -> None:
+        """Pick the path.
+
+        Raises OverflowError for a draft probability so small that a ratio may be none.
+        """
+        from . import rank_kernels
+
+        self.tree, self._kernels = tree, rank_kernels
+        nodes, vocab = tree.nodes, tree.vocab
+        self._bits, self._nearest = id_bits(vocab), nearest_cells(vocab, tree.rounding)
+        self._keys = np.empty((nodes.depth, vocab), dtype=np.int64)
+        self._window, self._scratch = np.empty(vocab, dtype=np.int64), np.empty(vocab, dtype=np.int64)
+        rows = tree.pairs.target.rows, tree.pairs.draft.rows
+        ratios = self._keys.view(np.float64)
+        standing, path, below = nodes.path_nodes, [0], []
+        for i in range(nodes.depth):
+            tokens = nodes.token[standing[:, i + 1]]
+            token, mass = rank_kernels.pick(
+                *(part[path[-1]] for part in rows),
+                ratios[i],
+                self._keys[i],
+                tokens,
+                self._nearest,
+                self._bits,
+                self._scratch,
+            )
+            if token < 0:
+                raise OverflowError(f"the draft gives a token less than {rank_kernels.LEAST_DIVISOR}")
+            standing = standing[tokens == token]
+            path.append(int(standing[0, i + 1]))
+            below.append(mass)
+        self.path = np.array(path)
+        self.unit = self.total = tree.pairs.draft.totals(self.path[:-1])
+        self.token_below = np.array(below, dtype=tree.arrays.dtype)
+
+    def left_sums(self, position: Array, skew: Skew) -> Array:
+        """As in `Picked`."""
+        sums = [
+            self._kernels.left_sum(*self._at(place), *self._skew(skew, i), self._window, self._scratch)
+            for i, place in enumerate(position.tolist())
+        ]
+        return np.array(sums, dtype=self.tree.arrays.dtype)
+
+    def left_rows(self, position: Array, skew: Skew) -> Array:
+        """As in `Picked`."""
+        left = self.tree.arrays.empty(len(position), self.tree.vocab)
+        for i, place in enumerate(position.tolist()):
+            keys, target, draft, total = self._at(place)
+            of_node = keys, target, draft, total, *self._skew(skew, i), self._window, self._scratch
+            _, lowest, under, _ = self._kernels.uncertain(*of_node)
+            above = self._window[: self._kernels.between(keys, lowest, np.iinfo(np.int64).max, self._window)]
+            above.sort()
+            settle_ties(above, self._bits, self._nearest)
+            mask = (1 << self._bits) - 1
+            self._kernels.left_row(
+                keys, target, draft, mask - (above & mask), under, self._skew(skew, i)[0], skew.count, left[i]
+            )
+        return left
+
+    def _at(self, place: int) -> tuple[Array, Array, Array, float]:
+        node = self.path[place]
+        pairs = self.tree.pairs
+        return self._keys[place], pairs.target.rows[node], pairs.draft.rows[node], float(self.total[place])
+
+    def _skew(self, skew: Skew, i: int) -> tuple[Any, ...]:
+        return tuple(float(part[i]) for part in skew[1:]), skew.count, self._nearest, self._bits
+
+
+def compiled_pick(tree: DraftTree) -> CompiledPicked | None:
+    """The picked path of a tree whose rows compiled code can read; None for any other."""
+    if not isinstance(tree.pairs, CompiledPairs):
+        return None
+    try:
+        return CompiledPicked(tree)
+    except OverflowError:
+        return None
