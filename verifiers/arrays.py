@@ -219,8 +219,20 @@ class Arrays:
         """max(0, values), in the memory of values; NaN stays NaN."""
         return values.clamp_(min=0) if self.torch else np.maximum(values, self.zero, out=values)
 
+    def split(self, values: Array) -> list[Any]:
+        """The numbers of a vector (n,), to go on with one by one: on the host plain numbers, which cost far less."""
+        if self.torch:
+            return [values[i : i + 1] for i in range(len(values))]
+        return list(values.tolist())
+
+    def join(self, numbers: list[Any]) -> Array:
+        """The vector of numbers like those of `split`."""
+        return self.xp.concat(numbers) if self.torch else np.array(numbers, dtype=self.dtype)
+
     def divide(self, numerator: Array, denominator: Array) -> Array:
-        """numerator / denominator, and 0 wherever the denominator is 0."""
+        """numerator / denominator, and 0 wherever the denominator is 0; of arrays, or of numbers of `split`."""
+        if not hasattr(denominator, "shape"):
+            return numerator / denominator if denominator else self.zero
         empty = denominator == 0
         return self.xp.where(empty, self.zero, numerator / self.xp.where(empty, self.one, denominator))
 

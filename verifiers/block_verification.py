@@ -21,7 +21,6 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     tree = tree.in_memory()
     arrays, nodes = tree.arrays, tree.nodes
     path = arrays.index(nodes.path_nodes[0])
-    _, drafted = tree.of_path(path)
 
     def sums(position: Array, taken: Array) -> Array:
         return tree.pairs.left_sums(arrays.take(path, position), taken)
@@ -29,4 +28,4 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     def rows(position: Array, taken: Array) -> Array:
         return tree.pairs.left_rows(arrays.take(path, position), taken)[0]
 
-    return block_along_path(tree, path, Extended(arrays, drafted), sums, rows)
+    return block_along_path(tree, path, Extended(arrays, tree.drafted_along(path)), sums, rows)

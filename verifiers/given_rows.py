@@ -43,14 +43,11 @@ class GivenRows:
         return _compiled() if readable and self.rows.shape[1] >= COMPILED_FROM else None
 
     @cached_property
-    def _sums(self) -> tuple[Array, Array]:
-        """(n,) twice: what the rows sum to, and their least entries; of numpy floats, once they are looked at."""
-        rows, arrays, xp = self.rows, self.arrays, self.arrays.xp
-        if arrays.numpy:
-            return np.zeros(len(rows), dtype=arrays.dtype), np.zeros(len(rows), rows.dtype)
-        if arrays.exact:
-            return arrays.sum(rows), np.min(rows, axis=1)
-        return xp.sum(rows, axis=-1, dtype=arrays.dtype), xp.min(rows, axis=-1)
+    def _totals(self) -> Array:
+        """(n,): what the rows sum to; of numpy floats, once they are looked at."""
+        if self.arrays.numpy:
+            return np.zeros(len(self.rows), dtype=self.arrays.dtype)
+        return self.arrays.xp.sum(self.rows, axis=-1, dtype=self.arrays.dtype)
 
     @cached_property
     def _unseen(self) -> Array:
@@ -58,10 +55,12 @@ class GivenRows:
         return np.ones(len(self.rows), dtype=bool)
 
     def totals(self, index: Array) -> Array:
-        """(m,): what the rows at an index array sum to."""
+        """(m,): what the rows at an index array sum to; rationals are laws as they are."""
+        if self.arrays.exact:
+            return self.arrays.ones(len(index))
         if self._left:
             self._look(index)
-        return self.arrays.take(self._sums[0], index)
+        return self.arrays.take(self._totals, index)
 
     def given(self, index: Array) -> tuple[Array, Array]:
         """(m, V) and (m,): rows and their totals at an index array; where possible a view, not to be changed."""
@@ -69,9 +68,9 @@ class GivenRows:
         if place is not None:
             return self.rows[place], self.totals(index)
         rows = self.arrays.take(self.rows, index)
-        if self.arrays.exact:
-            return rows, self.arrays.ones(len(index))  # rationals are laws as they are
-        return self.arrays.xp.astype(rows, self.arrays.dtype, copy=False), self.totals(index)
+        if not self.arrays.exact:
+            rows = self.arrays.xp.astype(rows, self.arrays.dtype, copy=False)
+        return rows, self.totals(index)
 
     def laws(self, index: Array, scale: Array | None = None) -> Array:
         """(m, V): the laws at an index array (m,), times scale (m,) if any."""
@@ -89,7 +88,11 @@ class GivenRows:
 
     def entries(self, index: Array, tokens: Array) -> Array:
         """(m,): the laws' probabilities of one token each, from index arrays (m,)."""
-        return self.arrays.laws(self.given_entries(index, tokens)[:, None], self.totals(index))[:, 0]
+        entries = self.given_entries(index, tokens)
+        if self.arrays.exact:
+            return entries
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.arrays.xp.astype(entries, self.arrays.dtype, copy=False) / self.totals(index)
 
     def given_entries(self, index: Array, tokens: Array) -> Array:
         """(m,): the rows' entries at one token each, from index arrays (m,)."""
@@ -99,25 +102,25 @@ class GivenRows:
         """(): the largest distance from one of a total of what was looked at; infinite for a negative entry."""
         if self.arrays.numpy:
             return self._error
-        xp, (totals, least) = self.arrays.xp, self._sums
-        return xp.where(xp.min(least) < 0, xp.inf, xp.max(xp.abs(totals - 1)))
+        xp = self.arrays.xp
+        return xp.where(xp.min(self.rows) < 0, xp.inf, xp.max(xp.abs(self._totals - 1)))
 
     def _look(self, index: Array) -> None:
-        new = np.zeros(len(self.rows), dtype=bool)
-        new[index] = True
-        new = np.flatnonzero(new & self._unseen)
-        if not len(new):
-            return
-        totals, least = self._sums
         if self.kernels:
-            self.kernels.look(self.rows, new, totals, least)
+            count, off = self.kernels.look(self.rows, index, self._unseen, self._totals)
         else:
-            for i in new:
-                totals[i], least[i] = self.rows[i].sum(dtype=totals.dtype), self.rows[i].min()
-        self._unseen[new] = False
-        self._left -= len(new)
-        off = np.abs(totals[new] - 1).max() if least[new].min() >= 0 else np.inf
-        self._error = np.maximum(self._error, off)  # which NaN stays
+            new = np.zeros(len(self.rows), dtype=bool)
+            new[index] = True
+            new &= self._unseen
+            self._unseen[new] = False
+            count, off = 0, 0.0
+            for i in np.flatnonzero(new):
+                row = self.rows[i]
+                total = self._totals[i] = row.sum(dtype=self._totals.dtype)
+                off = np.maximum(off, abs(total - 1) if row.min() >= 0 else np.inf)
+                count += 1
+        self._left -= count
+        self._error = np.maximum(self._error, off)  # NaN stays NaN
 
     def _slice(self, index: Array) -> slice | None:
         """An index array of consecutive places in this machine's memory as a slice."""

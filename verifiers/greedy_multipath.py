@@ -36,22 +36,22 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     if tree.nodes.paths == 1:
         return block_verification.law(tree)  # without an order of the tokens
     tree = tree.in_memory()
-    arrays, xp = tree.arrays, tree.arrays.xp
+    arrays = tree.arrays
     count, depth = tree.nodes.paths, tree.nodes.depth
     picked = pick(tree)
     path, unit = picked.path, picked.unit
-    _, token_draft = tree.of_path(path)
+    token_draft = tree.drafted_along(path)
     token_below, total = (arrays.divide(mass, unit) for mass in (picked.token_below, picked.total))
 
     # rest = 1 - rho is carried as a number of its own: taken from rho it would be lost once rho is near 1.
-    share, rest, under, upto = [arrays.ones(1)], [arrays.zeros(1)], [], []
-    for i in range(depth):
-        own = share[-1] * token_draft[i : i + 1]
-        under.append(rest[-1] + share[-1] * token_below[i : i + 1])
+    share, rest, under, upto = arrays.split(arrays.ones(1)), arrays.split(arrays.zeros(1)), [], []
+    for draft_there, below_there in zip(arrays.split(token_draft), arrays.split(token_below), strict=True):
+        own = share[-1] * draft_there
+        under.append(rest[-1] + share[-1] * below_there)
         upto.append(under[-1] + own)
         share.append(arrays.divide(own, upto[-1]))
         rest.append(arrays.divide(under[-1], upto[-1]))
-    rho, sigma = xp.concat(share[:-1]), xp.concat(rest[:-1])
+    rho, sigma, under, upto = (arrays.join(part) for part in (share[:-1], rest[:-1], under, upto))
 
     # The row's own total in place of 1, since K - 1 powers of a total that is off by rounding would add up.
     base = power_sum(count, sigma + rho * total, sigma)
@@ -70,9 +70,9 @@ def law(tree: DraftTree) -> AcceptanceLaw:
         return picked.left_rows(position, skew(position, taken * factor))
 
     # S(v, u) = v^(K-1) S(1, u/v): for the token itself, of which v^(K-1) may underflow.
-    ratio = arrays.divide(xp.concat(under), xp.concat(upto))
+    ratio = arrays.divide(under, upto)
     leading = token_draft * power_sum(count, ratio * 0 + arrays.one, ratio) / base
-    drafted = Extended(arrays, xp.concat(upto)).power(count - 1).times(leading)
+    drafted = Extended(arrays, upto).power(count - 1).times(leading)
     return block_along_path(tree, path, drafted, sums, rows)
 
 

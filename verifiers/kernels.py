@@ -25,16 +25,28 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 @kernel
-def look(rows: Array, index: Array, totals: Array, least: Array) -> None:
-    """Rows (n, V) at an index array (m,): what they sum to, and -1 for a row with a negative entry, else 0."""
+def look(rows: Array, index: Array, unseen: Array, totals: Array) -> tuple[int, float]:
+    """What rows (n, V) at an index array sum to, into totals (n,), where they were not seen yet.
+
+    Returns how many these were, and how far at most they are from one; infinite for a negative entry.
+    """
+    count, off = 0, 0.0
     for node in index:
+        if not unseen[node]:
+            continue
+        unseen[node] = False
+        count += 1
         row = rows[node]
         total, negative = 0.0, 0
         for y in range(row.size):
             total += np.float64(row[y])
             negative += row[y] < 0
         totals[node] = total
-        least[node] = -1 if negative else 0
+        if negative:
+            off = np.inf
+        elif off == off and not abs(total - 1) <= off:  # NaN stays NaN
+            off = abs(total - 1)
+    return count, off
 
 
 @kernel

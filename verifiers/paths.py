@@ -235,13 +235,17 @@ class DraftTree:
         """(n - 1,): the draft's probability of each node's last token, without the root; working numbers."""
         return self.pairs.draft.entries(*self._edges)
 
-    def of_path(self, path: Array) -> tuple[Array, Array]:
-        """(L,) twice: `wanted` and `drafted` of the nodes below the root of a path, an index array (L + 1,)."""
-        if not self.arrays.numpy:
-            edges = path[1:] - 1
-            return self.arrays.take(self.wanted, edges), self.arrays.take(self.drafted, edges)
-        tokens = self.nodes.token[path[1:]]
-        return self.pairs.target.entries(path[:-1], tokens), self.pairs.draft.entries(path[:-1], tokens)
+    def wanted_along(self, path: Array) -> Array:
+        """(L,): `wanted` of the nodes below the root of a path, an index array (L + 1,)."""
+        if self.arrays.numpy:
+            return self.pairs.target.entries(path[:-1], self.nodes.token[path[1:]])
+        return self.arrays.take(self.wanted, path[1:] - 1)
+
+    def drafted_along(self, path: Array) -> Array:
+        """(L,): `drafted` of the nodes below the root of a path, an index array (L + 1,)."""
+        if self.arrays.numpy:
+            return self.pairs.draft.entries(path[:-1], self.nodes.token[path[1:]])
+        return self.arrays.take(self.drafted, path[1:] - 1)
 
     @cached_property
     def _edges(self) -> tuple[Array, Array]:
@@ -279,7 +283,12 @@ class DraftTree:
     def _check(self) -> None:
         """Raise ValueError for the first row that is not a law, or drafted token that cannot be drafted."""
         models = (("target", self.pairs.target), ("draft", self.pairs.draft))
-        every = [given.totals(self.arrays.positions(len(given.rows))) for _, given in models]
+        every = [
+            self.arrays.sum(given.rows)
+            if self.exact
+            else given.totals(self.arrays.positions(len(given.rows)))
+            for _, given in models
+        ]
         if not self.exact and self.arrays.read([self.row_error])[0] <= 1:
             return
         for (name, given), totals in zip(models, every, strict=True):

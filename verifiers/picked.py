@@ -84,61 +84,61 @@ class CompiledPicked(Picked):
         nodes, vocab = tree.nodes, tree.vocab
         self._bits, self._nearest = id_bits(vocab), nearest_cells(vocab, tree.rounding)
         self._keys = np.empty((nodes.depth, vocab), dtype=np.int64)
-        self._window, self._scratch = np.empty(vocab, dtype=np.int64), np.empty(vocab, dtype=np.int64)
+        self._buffers = np.empty((3, vocab), dtype=np.int64)
         rows = tree.pairs.target.rows, tree.pairs.draft.rows
         ratios = self._keys.view(np.float64)
-        standing, path, below = nodes.path_nodes, [0], []
+        standing, path, below, undrafted = nodes.path_nodes, [0], [], []
         for i in range(nodes.depth):
             tokens = nodes.token[standing[:, i + 1]]
-            token, mass = rank_kernels.pick(
+            token, mass, elsewhere = rank_kernels.pick(
                 *(part[path[-1]] for part in rows),
                 ratios[i],
                 self._keys[i],
                 tokens,
                 self._nearest,
                 self._bits,
-                self._scratch,
+                self._buffers[0],
             )
             if token < 0:
                 raise OverflowError(f"the draft gives a token less than {rank_kernels.LEAST_DIVISOR}")
             standing = standing[tokens == token]
             path.append(int(standing[0, i + 1]))
             below.append(mass)
+            undrafted.append(elsewhere)
         self.path = np.array(path)
         self.unit = self.total = tree.pairs.draft.totals(self.path[:-1])
         self.token_below = np.array(below, dtype=tree.arrays.dtype)
+        self._undrafted = np.array(undrafted)
 
     def left_sums(self, position: Array, skew: Skew) -> Array:
         """As in `Picked`."""
         sums = [
-            self._kernels.left_sum(*self._at(place), *self._skew(skew, i), self._window, self._scratch)
-            for i, place in enumerate(position.tolist())
+            self._kernels.left_sum(*self._at(place, skew, i)) for i, place in enumerate(position.tolist())
         ]
-        return np.array(sums, dtype=self.tree.arrays.dtype)
+        return (sums + self._undrafted[position]).astype(self.tree.arrays.dtype, copy=False)
 
     def left_rows(self, position: Array, skew: Skew) -> Array:
         """As in `Picked`."""
         left = self.tree.arrays.empty(len(position), self.tree.vocab)
+        mask = (1 << self._bits) - 1
         for i, place in enumerate(position.tolist()):
-            keys, target, draft, total = self._at(place)
-            of_node = keys, target, draft, total, *self._skew(skew, i), self._window, self._scratch
-            _, lowest, under, _ = self._kernels.uncertain(*of_node)
-            above = self._window[: self._kernels.between(keys, lowest, np.iinfo(np.int64).max, self._window)]
+            keys, target, draft, *_ = at = self._at(place, skew, i)
+            _, lowest, under, _ = self._kernels.uncertain(*at)
+            found = self._buffers[0]
+            above = found[: self._kernels.between(keys, lowest, self._kernels.LAST, found)]
             above.sort()
             settle_ties(above, self._bits, self._nearest)
-            mask = (1 << self._bits) - 1
+            skewed = tuple(float(part[i]) for part in skew[1:])
             self._kernels.left_row(
-                keys, target, draft, mask - (above & mask), under, self._skew(skew, i)[0], skew.count, left[i]
+                keys, target, draft, mask - (above & mask), under, skewed, skew.count, left[i]
             )
         return left
 
-    def _at(self, place: int) -> tuple[Array, Array, Array, float]:
-        node = self.path[place]
-        pairs = self.tree.pairs
-        return self._keys[place], pairs.target.rows[node], pairs.draft.rows[node], float(self.total[place])
-
-    def _skew(self, skew: Skew, i: int) -> tuple[Any, ...]:
-        return tuple(float(part[i]) for part in skew[1:]), skew.count, self._nearest, self._bits
+    def _at(self, place: int, skew: Skew, i: int) -> tuple[Any, ...]:
+        node, pairs = self.path[place], self.tree.pairs
+        rows = self._keys[place], pairs.target.rows[node], pairs.draft.rows[node], float(self.total[place])
+        skewed = tuple(float(part[i]) for part in skew[1:])
+        return *rows, skewed, skew.count, self._nearest, self._bits, self._buffers
 
 
 def compiled_pick(tree: DraftTree) -> CompiledPicked | None:

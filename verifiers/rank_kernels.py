@@ -14,6 +14,9 @@ from nodebudget.lp.ratio_order import LEAST_DIVISOR
 from .arrays import Array
 from .kernels import kernel
 
+LAST = np.int64(np.iinfo(np.int64).max)
+LARGEST = float(np.finfo(np.float64).max)
+
 BLOCK = 64
 """Keys that are looked at together, before each of them is."""
 
@@ -25,21 +28,25 @@ BAND = 64
 
 
 @kernel
-def pack(target: Array, draft: Array, ratio: Array, keys: Array, mask: int) -> int:
-    """Fill in the keys of one node, (V,), in memory that `ratio` shares; how many draft probabilities are too small."""
-    tiny = 0
+def pack(target: Array, draft: Array, ratio: Array, keys: Array, mask: int) -> tuple[int, float]:
+    """Fill in the keys of one node, (V,), in memory that `ratio` shares.
+
+    Returns how many draft probabilities are too small, and the target's mass where the draft has none.
+    """
+    tiny, undrafted = 0, 0.0
     for y in range(keys.size):
         drafted = np.float64(draft[y])
         tiny += (drafted > 0) & (drafted < LEAST_DIVISOR)
         ratio[y] = np.float64(target[y]) / drafted if drafted > 0 else -1.0
+        undrafted += 0.0 if drafted > 0 else np.float64(target[y])
     for y in range(keys.size):
         keys[y] = keys[y] & ~mask | (mask - y)
-    return tiny
+    return tiny, undrafted
 
 
 @kernel
 def between(keys: Array, low: int, high: int, out: Array) -> int:
-    """Put the keys in [low, high) into `out`, which may be `keys`; how many there are."""
+    """Put the keys in [low, high) into `out`, as long as `keys` or `keys` itself; how many there are."""
     count = 0
     for start in range(0, keys.size, BLOCK):
         end = min(start + BLOCK, keys.size)
@@ -50,56 +57,45 @@ def between(keys: Array, low: int, high: int, out: Array) -> int:
             continue
         for i in range(start, end):
             key = keys[i]
-            if (key >= low) & (key < high):
-                out[count] = key
-                count += 1
+            out[count] = key  # without a branch, which nothing could predict
+            count += (key >= low) & (key < high)
     return count
 
 
 @kernel
-def gap_below(keys: Array, at: int, nearest: int, bits: int, scratch: Array) -> int:
-    """The highest key, at most `at`, that has a gap below it; 0 if there is none.
-
-    Keys that are not among `keys` have gaps between them and these.
-    """
-    top, width = at >> bits, BAND * nearest
+def gap_below(keys: Array, at: int, floor: int, nearest: int, bits: int, scratch: Array) -> int:
+    """The highest cell, at most `at`, with a gap below it, as far as keys in cells from `floor` up tell; else -1."""
+    bottom = max(at - BAND * nearest, floor)
     while True:
-        bottom = max(top - width, 0)
-        count = between(keys, bottom << bits, at, scratch)
-        cells = np.sort(scratch[:count])
-        above = top
-        for i in range(count - 1, -1, -1):
-            cell = cells[i] >> bits
-            if above - cell > nearest:
-                return above << bits
-            above = cell
-        if bottom == 0:
-            return 0
+        cells = np.sort(scratch[: between(keys, bottom << bits, at << bits, scratch)]) >> bits
+        above = at
+        for i in range(cells.size - 1, -1, -1):
+            if above - cells[i] > nearest:
+                return above
+            above = cells[i]
         if above - bottom >= nearest:
-            return above << bits
-        width *= 16
+            return above
+        if bottom == floor:
+            return -1
+        bottom = floor
 
 
 @kernel
-def gap_above(keys: Array, at: int, nearest: int, bits: int, scratch: Array) -> int:
-    """The lowest key, at least `at`, that has a gap below it; the largest integer if there is none."""
-    last = np.int64(np.iinfo(np.int64).max) >> bits
-    bottom, width = at >> bits, BAND * nearest
+def gap_above(keys: Array, at: int, ceiling: int, nearest: int, bits: int, scratch: Array) -> int:
+    """The lowest cell, at least `at`, with a gap below it, as far as keys in cells below `ceiling` tell; else -1."""
+    top = min(at + BAND * nearest, ceiling)
     while True:
-        top = min(bottom + width, last)
-        count = between(keys, at, top << bits, scratch)
-        cells = np.sort(scratch[:count])
-        below = bottom - 1
-        for i in range(count):
-            cell = cells[i] >> bits
-            if cell - below > nearest:
-                return (below + 1) << bits
-            below = cell
-        if top == last:
-            return np.iinfo(np.int64).max
+        cells = np.sort(scratch[: between(keys, at << bits, top << bits, scratch)]) >> bits
+        below = at - 1
+        for i in range(cells.size):
+            if cells[i] - below > nearest:
+                return below + 1
+            below = cells[i]
         if top - below > nearest:
-            return (below + 1) << bits
-        width *= 16
+            return below + 1
+        if top == ceiling:
+            return -1
+        top = ceiling
 
 
 @kernel
@@ -130,31 +126,46 @@ def pick(
     nearest: int,
     bits: int,
     scratch: Array,
-) -> tuple[int, float]:
-    """The highest-ranked of some tokens, and the draft's mass of what is ranked below it; -1 where a ratio may be none.
+) -> tuple[int, float, float]:
+    """Fill in the keys of one node, and pick the highest-ranked of some tokens.
 
-    Fills in the keys of the node.
+    Returns it, -1 where a ratio may be none; the draft's mass of what is ranked below it; and the target's mass
+    where the draft has none.
     """
-    if pack(target, draft, ratio, keys, (1 << bits) - 1):
-        return -1, 0.0
+    tiny, undrafted = pack(target, draft, ratio, keys, (1 << bits) - 1)
+    if tiny:
+        return -1, 0.0, undrafted
     best = np.int64(0)
     for token in tokens:
         best = max(best, keys[token])
-    cell = best >> bits
-    low = gap_below(keys, cell << bits, nearest, bits, scratch)
-    high = gap_above(keys, (cell + 1) << bits, nearest, bits, scratch)
-    order = settle(scratch[: between(keys, low, high, scratch)], nearest, bits)
+    cell, width, last = best >> bits, BAND * nearest, LAST >> bits
+    start = end = 0
+    near = scratch[:0]
+    while True:
+        bottom, top = max(cell - width, 0), min(cell + width, last)
+        near = np.sort(scratch[: between(keys, bottom << bits, top << bits, scratch)])
+        start = end = np.searchsorted(near, best)
+        while start > 0 and (near[start] >> bits) - (near[start - 1] >> bits) <= nearest:
+            start -= 1
+        while end + 1 < near.size and (near[end + 1] >> bits) - (near[end] >> bits) <= nearest:
+            end += 1
+        if (bottom == 0 or start > 0 or (near[0] >> bits) - bottom >= nearest) and (
+            top == last or end + 1 < near.size or top - (near[end] >> bits) > nearest
+        ):
+            break
+        width *= 16
+    order = settle(near[start : end + 1], nearest, bits)
     place = 0
     for token in tokens:
         for i in range(place, order.size):
             if order[i] == token:
                 place = i
-    mass = 0.0
+    mass, lowest = 0.0, near[start]
     for y in range(keys.size):
-        mass += np.float64(draft[y]) if keys[y] < low else 0.0
+        mass += np.float64(draft[y]) if keys[y] < lowest else 0.0
     for i in range(place):
         mass += np.float64(draft[order[i]])
-    return order[place], mass
+    return order[place], mass, undrafted
 
 
 @kernel
@@ -182,66 +193,73 @@ def uncertain(
     count: int,
     nearest: int,
     bits: int,
-    window: Array,
-    scratch: Array,
-) -> tuple[int, int, float, float]:
+    buffers: Array,
+) -> tuple[Array, int, float, float]:
     """The tokens of one node of which it is not clear whether anything is left there, max(0, target - taken).
 
     Taken is scale draft S(upto, under), `skew` (scale, sigma, slope), where under is sigma + slope times the mass
     ranked below and upto is that with the token's own. Both the ratio and S grow along the order: nothing is left
-    up to where the ratio is below the least S can be there, and something from where it is above the largest.
+    up to where the ratio is below the least S can be there, and something from where it is above the largest. That
+    narrows down what S can be, and so on.
 
-    Returns how many they are, put into `window`; the gap below them and the mass below it; and what is left at all
-    other tokens, those included that the draft gives nothing.
+    Returns their keys; the least key above the gap below them; the mass below it; and what is left at the tokens
+    above. Memory: `buffers` (3, V).
     """
     scale, sigma, slope = skew
     number = np.empty(1)
     number_key = number.view(np.int64)
     mask = (1 << bits) - 1
     step = 4.0 * 2.0 ** (bits - 52)
-    low, high = np.int64(0), np.int64(np.iinfo(np.int64).max)
-    under, over, wanted, undrafted = 0.0, 0.0, 0.0, 0.0
-    for y in range(keys.size):
-        undrafted += np.float64(target[y]) if keys[y] < 0 else 0.0
-    current, size = keys, keys.size
+    low, high = np.int64(0), LAST >> bits
+    under, over, wanted = 0.0, 0.0, 0.0
+    current, into = keys, 0
     while True:
-        least = sigma + slope * under
+        other = buffers[into]
+        least, largest = sigma + slope * under, sigma + slope * (total - over)
         number[0] = scale * power_sum(count, least, least) * (1 - step)
-        above = number_key[0] >> bits << bits
-        new_low = gap_below(current[:size], above, nearest, bits, scratch) if above > low else low
-        largest = sigma + slope * (total - over)
-        number[0] = scale * power_sum(count, largest, largest) * (1 + step)
-        new_high = high
-        if number[0] < np.inf and number_key[0] >> bits < high >> bits:
-            below = ((number_key[0] >> bits) + 1) << bits
-            new_high = gap_above(current[:size], below, nearest, bits, scratch)
-        new_low, new_high = max(new_low, low), min(new_high, high)
-        if new_high < new_low:
-            new_high = new_low
-        if size == keys.size:
+        at_low = max(number_key[0] >> bits, low)
+        number[0] = min(scale * power_sum(count, largest, largest) * (1 + step), LARGEST)
+        at_high = max(min((number_key[0] >> bits) + 1, high), at_low)
+        width = BAND * nearest
+        while True:
+            floor, ceiling = max(at_low - width, low), min(at_high + width, high)
+            near = other[: between(current, floor << bits, ceiling << bits, other)]
+            new_low, new_high = low, high
+            if at_low > low:
+                new_low = gap_below(near, at_low, floor, nearest, bits, buffers[2])
+                if new_low < 0 and floor == low:
+                    new_low = low
+            if at_high < high:
+                new_high = gap_above(near, at_high, ceiling, nearest, bits, buffers[2])
+                if new_high < 0 and ceiling == high:
+                    new_high = high
+            if new_low >= 0 and new_high >= 0:
+                break
+            width *= 16
+        first, last = new_low << bits, new_high << bits
+        if current.size == keys.size:
             for y in range(keys.size):
-                key, drafted = keys[y], np.float64(draft[y])
-                under += drafted if key < new_low else 0.0
-                over += drafted if key >= new_high else 0.0
-                wanted += np.float64(target[y]) if key >= new_high else 0.0
+                drafted = np.float64(draft[y])
+                under += drafted if keys[y] < first else 0.0
+                over += drafted if keys[y] >= last else 0.0
+                wanted += np.float64(target[y]) if keys[y] >= last else 0.0
         else:
-            for i in range(size):
-                key = current[i]
+            for key in current:
                 y = mask - (key & mask)
-                if key < new_low:
+                if key < first:
                     under += np.float64(draft[y])
-                elif key >= new_high:
+                elif key >= last:
                     over += np.float64(draft[y])
                     wanted += np.float64(target[y])
-        found = between(current[:size], new_low, new_high, window)
+        found = near[: between(near, first, last, near)]
         low, high = new_low, new_high
-        narrower = found <= 0.75 * size
-        current, size = window, found
-        if size <= FEW or not narrower:
+        narrower = found.size <= 0.75 * current.size
+        current, into = found, 1 - into
+        if current.size <= FEW or not narrower:
             break
     # Summed over neighbours, the draft's probabilities times S are the difference of two powers.
     taken = scale * over * power_sum(count, sigma + slope * total, sigma + slope * (total - over))
-    return size, low, under, max(wanted - taken, 0.0) + undrafted
+    return current, low << bits, under, max(wanted - taken, 0.0)
 
 
 @kernel
@@ -254,14 +272,13 @@ def left_sum(
     count: int,
     nearest: int,
     bits: int,
-    window: Array,
-    scratch: Array,
+    buffers: Array,
 ) -> float:
-    """The sum of what is left over the tokens of one node; see `uncertain`."""
+    """The sum of what is left over the tokens of one node that the draft can draw; see `uncertain`."""
     scale, sigma, slope = skew
-    found, _, under, left = uncertain(keys, target, draft, total, skew, count, nearest, bits, window, scratch)
+    found, _, under, left = uncertain(keys, target, draft, total, skew, count, nearest, bits, buffers)
     under = sigma + slope * under
-    for token in settle(window[:found], nearest, bits):
+    for token in settle(found, nearest, bits):
         drafted = np.float64(draft[token])
         upto = under + slope * drafted
         left += max(np.float64(target[token]) - scale * drafted * power_sum(count, upto, under), 0.0)

@@ -60,17 +60,17 @@ def block_along_path(
         left_rows: these rows themselves.
     """
     arrays, xp = tree.arrays, tree.arrays.xp
-    wanted, _ = tree.of_path(path)
-    weights = capped_products(Extended(arrays, wanted).over(drafted))
+    weights = capped_products(Extended(arrays, tree.wanted_along(path)).over(drafted))
     positions = arrays.positions(tree.nodes.depth)
     before = weights.take(positions)
     # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.
     inverse, values = before.inverse(), weights.value()
     lack = 1 - values[:-1]
-    # Coins of weight one never fail, the root's among them: what is left there is not summed, where that can be seen.
+    # Coins of weight one never fail, the root's among them, and those of weight zero always do: what is left there
+    # is not summed, where that can be seen.
     below = positions[1:]
     if arrays.numpy:
-        below = below[lack[1:] > 0]
+        below = below[(lack[1:] > 0) & (values[1:-1] > 0)]
     sums = arrays.zeros(len(positions))
     if len(below):
         sums[below] = left_sums(below, arrays.take(inverse, below))

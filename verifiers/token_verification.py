@@ -22,7 +22,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     tree = tree.in_memory()
     arrays, xp = tree.arrays, tree.arrays.xp
     path = arrays.index(tree.nodes.path_nodes[0])
-    enough, drafted = tree.of_path(path)
+    enough, drafted = tree.wanted_along(path), tree.drafted_along(path)
     accept = arrays.divide(xp.minimum(enough, drafted), drafted)
     reject = arrays.divide(arrays.positive(drafted - enough), drafted)
     stop = arrays.products(accept) * xp.concat([reject, arrays.ones(1)])
