@@ -20,9 +20,6 @@ from nodebudget.lp.rationals import fmpq_array, to_fraction
 Array = Any
 """A numpy array (float, or object holding rationals) or a torch tensor."""
 
-LOWEST_EXPONENT, HIGHEST_EXPONENT = -1100, 64
-"""The range of `Arrays.powers_of_two`; the smallest double is 2**-1074."""
-
 IN_CACHE = 2**16
 """Numbers of a row, or of a few rows, that are worked on together in this machine's memory: half a megabyte."""
 
@@ -136,11 +133,13 @@ class Arrays:
 
     def take(self, values: Array, index: Array) -> Array:
         """The entries or rows of `values` at a one-dimensional index array."""
-        return self.xp.take(values, index, axis=0) if self.torch else values.take(index, axis=0)
+        return values.index_select(0, index) if self.torch else values.take(index, axis=0)
 
     def pick(self, rows: Array, tokens: Array) -> Array:
         """From each row of (g, V), the entry at its token of (g,)."""
-        return self.xp.take_along_axis(rows, tokens[:, None], axis=1)[:, 0]
+        if self.torch:
+            return rows.gather(1, tokens[:, None])[:, 0]
+        return np.take_along_axis(rows, tokens[:, None], axis=1)[:, 0]
 
     def clear(self, rows: Array, tokens: Array) -> None:
         """Set the entries of rows (g, V) at each row's tokens (g, k) to zero, in place."""
@@ -162,7 +161,7 @@ class Arrays:
     def in_order(self, rows: Array, orders: Array) -> Array:
         """(g, V): each row's entries in the order of a permutation."""
         if self.torch:
-            return self.xp.take_along_axis(rows, orders, axis=1)
+            return rows.gather(1, orders)
         listed = np.empty_like(rows)
         for row, order, out in zip(rows, orders, listed, strict=True):
             row.take(order, out=out, mode="clip")  # with the default mode there would be one more copy
@@ -258,12 +257,3 @@ class Arrays:
     def largest(self) -> Any:
         """A quarter of the largest finite float: times a probability it does not overflow."""
         return float(self.xp.finfo(self.dtype).max) / 4
-
-    @cached_property
-    def powers_of_two(self) -> Array:
-        """2.0 ** e for e = LOWEST_EXPONENT .. HIGHEST_EXPONENT, each exact or underflown to zero.
-
-        A table, because torch's ldexp and exp2 take a detour through float32 or a power function.
-        """
-        exponents = np.arange(LOWEST_EXPONENT, HIGHEST_EXPONENT + 1)
-        return self.from_host(np.ldexp(1.0, exponents))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .arrays import Array
-from .extended import Extended
+from .extended import extended
 from .laws import AcceptanceLaw
 from .paths import DraftTree
 from .single_path import block_along_path
@@ -28,4 +28,4 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     def rows(position: Array, taken: Array) -> Array:
         return tree.pairs.left_rows(arrays.take(path, position), taken)[0]
 
-    return block_along_path(tree, path, Extended(arrays, tree.drafted_along(path)), sums, rows)
+    return block_along_path(tree, path, extended(arrays, tree.drafted_along(path)), sums, rows)

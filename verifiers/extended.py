@@ -1,4 +1,4 @@
-"""Nonnegative numbers with an exponent of their own.
+"""Nonnegative numbers that neither underflow nor overflow.
 
 A verifier multiplies one ratio of probabilities per drafted token and caps the product at one. Exact products
 recover from any depth: six ratios of 1e-8 and then six of 1e8 give one. In floats the first six underflow
@@ -8,42 +8,121 @@ recover from any depth: six ratios of 1e-8 and then six of 1e8 give one. In floa
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 
-from .arrays import HIGHEST_EXPONENT, LOWEST_EXPONENT, Array, Arrays
+from .arrays import Array, Arrays
 
 
-class Extended:
-    """A vector of nonnegative numbers, mantissa * 2**exponent, that does not underflow or overflow.
+class Extended(ABC):
+    """A vector of nonnegative numbers of any size; made by `extended`."""
 
-    Mantissas lie in [1/2, 1), or are 0. In exact arithmetic the mantissa is the number, without an exponent.
-    """
-
-    def __init__(self, arrays: Arrays, mantissa: Array, exponent: Array | None = None) -> None:
-        """Any nonnegative mantissas, and exponents to add to their own."""
+    def __init__(self, arrays: Arrays) -> None:
+        """`arrays` are the operations on the plain numbers."""
         self.arrays = arrays
-        self.mantissa, self.exponent = mantissa, None
-        if not arrays.exact:
-            self.mantissa, own = arrays.xp.frexp(mantissa)
-            self.exponent = own if exponent is None else own + exponent
 
+    @abstractmethod
     def times(self, other: Extended | Array) -> Extended:
         """The product."""
-        other = self._lift(other)
-        exponent = None if self.exponent is None else self.exponent + other.exponent
-        return Extended(self.arrays, self.mantissa * other.mantissa, exponent)
 
+    @abstractmethod
     def over(self, other: Extended | Array) -> Extended:
         """The quotient; 0 where the other number is 0."""
-        other = self._lift(other)
-        exponent = None if self.exponent is None else self.exponent - other.exponent
-        return Extended(self.arrays, self.arrays.divide(self.mantissa, other.mantissa), exponent)
+
+    @abstractmethod
+    def power(self, count: int) -> Extended:
+        """The power with a positive integer exponent."""
+
+    @abstractmethod
+    def capped(self) -> Extended:
+        """min(1, number)."""
+
+    @abstractmethod
+    def value(self) -> Array:
+        """The numbers as plain ones, for numbers below 2**64; one that is too small becomes 0."""
+
+    @abstractmethod
+    def inverse(self) -> Array:
+        """1 / number as plain numbers: at most `Arrays.largest` in floats, 0 for 1 / 0 if exact."""
+
+    @abstractmethod
+    def take(self, index: Array) -> Extended:
+        """The numbers at an index array."""
+
+    @abstractmethod
+    def joined(self, others: Sequence[Extended]) -> Extended:
+        """These numbers and those of other vectors, one after the other."""
+
+    @abstractmethod
+    def capped_products(self) -> Extended:
+        """1, min(1, f_1), min(1, min(1, f_1) f_2), ..., of these (n,) numbers: (n + 1,)."""
+
+
+class _Rationals(Extended):
+    """Rationals, which need no care."""
+
+    def __init__(self, arrays: Arrays, numbers: Array) -> None:
+        super().__init__(arrays)
+        self.numbers = numbers
+
+    def times(self, other: Extended | Array) -> Extended:
+        return self._of(self.numbers * _plain(other))
+
+    def over(self, other: Extended | Array) -> Extended:
+        return self._of(self.arrays.divide(self.numbers, _plain(other)))
 
     def power(self, count: int) -> Extended:
-        """The power with a nonnegative integer exponent."""
-        result, square = Extended(self.arrays, self.mantissa * 0 + self.arrays.one), self
+        return self._of(self.numbers**count)
+
+    def capped(self) -> Extended:
+        return self._of(np.minimum(self.numbers, self.arrays.one))
+
+    def value(self) -> Array:
+        return self.numbers
+
+    def inverse(self) -> Array:
+        return self.arrays.divide(self.arrays.ones(1), self.numbers)
+
+    def take(self, index: Array) -> Extended:
+        return self._of(self.arrays.take(self.numbers, index))
+
+    def joined(self, others: Sequence[Extended]) -> Extended:
+        return self._of(np.concatenate([self.numbers, *map(_plain, others)]))
+
+    def capped_products(self) -> Extended:
+        products = [self.arrays.one]
+        for factor in self.numbers:
+            products.append(min(products[-1] * factor, self.arrays.one))
+        return self._of(self.arrays.join(products))
+
+    def _of(self, numbers: Array) -> Extended:
+        return _Rationals(self.arrays, numbers)
+
+
+def _plain(other: Extended | Array) -> Array:
+    return other.value() if isinstance(other, Extended) else other
+
+
+class _Split(Extended):
+    """Numpy floats with exponents of their own: mantissas in [1/2, 1), or 0, times powers of two."""
+
+    def __init__(self, arrays: Arrays, mantissa: Array, exponent: Array) -> None:
+        super().__init__(arrays)
+        self.mantissa, own = np.frexp(mantissa)
+        self.exponent = own + exponent
+
+    def times(self, other: Extended | Array) -> Extended:
+        mantissa, exponent = self._split(other)
+        return self._of(self.mantissa * mantissa, self.exponent + exponent)
+
+    def over(self, other: Extended | Array) -> Extended:
+        mantissa, exponent = self._split(other)
+        return self._of(self.arrays.divide(self.mantissa, mantissa), self.exponent - exponent)
+
+    def power(self, count: int) -> Extended:
+        result, square = self._of(np.ones_like(self.mantissa), self.exponent * 0), self
         while count:
             if count & 1:
                 result = result.times(square)
@@ -53,62 +132,100 @@ class Extended:
         return result
 
     def capped(self) -> Extended:
-        """min(1, number)."""
-        where = self.arrays.xp.where
-        if self.exponent is None:
-            return Extended(self.arrays, where(self.mantissa > 1, self.arrays.one, self.mantissa))
         above = (self.exponent > 0) & (self.mantissa > 0)
-        return Extended(self.arrays, where(above, 1.0, self.mantissa), where(above, 0, self.exponent))
+        return self._of(np.where(above, 1.0, self.mantissa), np.where(above, 0, self.exponent))
 
     def value(self) -> Array:
-        """The numbers as plain ones, for numbers below 2**64; one that is too small becomes 0."""
-        if self.exponent is None:
-            return self.mantissa
-        if self.arrays.numpy:
-            return np.ldexp(self.mantissa, self.exponent)
-        table = self.arrays.powers_of_two
-        place = self.exponent.clip(LOWEST_EXPONENT, HIGHEST_EXPONENT) - LOWEST_EXPONENT
-        return self.mantissa * self.arrays.take(table, place)
+        return np.ldexp(self.mantissa, self.exponent)
 
     def inverse(self) -> Array:
-        """1 / number as plain numbers: at most `Arrays.largest` in floats, 0 for 1 / 0 if exact."""
-        value, where = self.value(), self.arrays.xp.where
-        if self.exponent is None:
-            return self.arrays.divide(self.arrays.ones(1), value)
-        largest = self.arrays.largest
+        value, largest = self.value(), self.arrays.largest
         tiny = value < 1 / largest
-        return where(tiny, largest, 1 / where(tiny, 1.0, value))
+        return np.where(tiny, largest, 1 / np.where(tiny, 1.0, value))
 
     def take(self, index: Array) -> Extended:
-        """The numbers at an index array."""
-        exponent = None if self.exponent is None else self.arrays.take(self.exponent, index)
-        return Extended(self.arrays, self.arrays.take(self.mantissa, index), exponent)
+        return self._of(self.mantissa.take(index), self.exponent.take(index))
 
-    def _lift(self, other: Extended | Array) -> Extended:
-        return other if isinstance(other, Extended) else Extended(self.arrays, other)
+    def joined(self, others: Sequence[Extended]) -> Extended:
+        parts = [self._split(other) for other in others]
+        mantissas, exponents = zip((self.mantissa, self.exponent), *parts, strict=True)
+        return self._of(np.concatenate(mantissas), np.concatenate(exponents))
+
+    def capped_products(self) -> Extended:
+        # Numpy's operations on one number take as long as on thousands.
+        numbers = [(0.5, 1)]
+        for mantissa, exponent in zip(self.mantissa.tolist(), self.exponent.tolist(), strict=True):
+            product, own = math.frexp(numbers[-1][0] * mantissa)
+            exponent += numbers[-1][1] + own
+            numbers.append((0.5, 1) if exponent > 0 and product > 0 else (product, exponent))
+        mantissas, exponents = zip(*numbers, strict=True)
+        return self._of(self.arrays.join(list(mantissas)), np.array(exponents, dtype=np.int32))
+
+    def _of(self, mantissa: Array, exponent: Array) -> _Split:
+        return _Split(self.arrays, mantissa, exponent)
+
+    def _split(self, other: Extended | Array) -> tuple[Array, Array]:
+        return (other.mantissa, other.exponent) if isinstance(other, _Split) else np.frexp(other)
+
+
+class _Logarithms(Extended):
+    """Torch tensors by their binary logarithms, in double precision: one launch for most operations."""
+
+    def __init__(self, arrays: Arrays, log: Array) -> None:
+        super().__init__(arrays)
+        self.log = log
+
+    def times(self, other: Extended | Array) -> Extended:
+        return self._of(self.log + self._log(other))
+
+    def over(self, other: Extended | Array) -> Extended:
+        log = self._log(other)
+        return self._of(self.arrays.xp.where(log == -math.inf, -math.inf, self.log - log))
+
+    def power(self, count: int) -> Extended:
+        return self._of(self.log * count)
+
+    def capped(self) -> Extended:
+        return self._of(self.log.clamp(max=0.0))
+
+    def value(self) -> Array:
+        return self.log.exp2().to(self.arrays.dtype)
+
+    def inverse(self) -> Array:
+        return self.log.clamp(min=-math.log2(self.arrays.largest)).neg().exp2().to(self.arrays.dtype)
+
+    def take(self, index: Array) -> Extended:
+        return self._of(self.arrays.take(self.log, index))
+
+    def joined(self, others: Sequence[Extended]) -> Extended:
+        return self._of(self.arrays.xp.concat([self.log, *map(self._log, others)]))
+
+    def capped_products(self) -> Extended:
+        # What all the products up to there lose by the caps is what they are above one at most.
+        sums = self.arrays.xp.concat([self.log.new_zeros(1), self.log]).cumsum(0)
+        return self._of(sums - sums.cummax(0).values)
+
+    def _of(self, log: Array) -> Extended:
+        return _Logarithms(self.arrays, log)
+
+    def _log(self, other: Extended | Array) -> Array:
+        return other.log if isinstance(other, _Logarithms) else _logarithm(other)
+
+
+def _logarithm(values: Array) -> Array:
+    return values.double().log2()
+
+
+def extended(arrays: Arrays, values: Array) -> Extended:
+    """Plain nonnegative numbers (n,) as `Extended` ones."""
+    if arrays.exact:
+        return _Rationals(arrays, values)
+    if arrays.torch:
+        return _Logarithms(arrays, _logarithm(values))
+    return _Split(arrays, values, 0)
 
 
 def join(parts: Sequence[Extended]) -> Extended:
     """The numbers of several vectors, one after the other."""
-    arrays = parts[0].arrays
-    mantissa = arrays.xp.concat([part.mantissa for part in parts])
-    exponent = None if arrays.exact else arrays.xp.concat([part.exponent for part in parts])
-    return Extended(arrays, mantissa, exponent)
-
-
-def capped_products(factors: Extended) -> Extended:
-    """1, min(1, f_1), min(1, min(1, f_1) f_2), ..., of (n,) numbers: (n + 1,)."""
-    arrays = factors.arrays
-    if factors.exponent is None or not arrays.numpy:
-        capped = [Extended(arrays, arrays.ones(1))]
-        for i in range(len(factors.mantissa)):
-            capped.append(capped[-1].times(factors.take(arrays.positions(i + 1)[i:])).capped())
-        return join(capped)
-    # Numpy's operations on one number take as long as on thousands.
-    numbers = [(0.5, 1)]
-    for mantissa, exponent in zip(factors.mantissa.tolist(), factors.exponent.tolist(), strict=True):
-        product, own = math.frexp(numbers[-1][0] * mantissa)
-        exponent += numbers[-1][1] + own
-        numbers.append((0.5, 1) if exponent > 0 and product > 0 else (product, exponent))
-    mantissas, exponents = zip(*numbers, strict=True)
-    return Extended(arrays, np.array(mantissas, dtype=arrays.dtype), np.array(exponents, dtype=np.int32))
+    first, *others = parts
+    return first.joined(others)

@@ -7,7 +7,7 @@ from nodebudget.lp.ratio_order import order_by_ratio
 
 from . import block_verification
 from .arrays import Array, Arrays
-from .extended import Extended
+from .extended import extended
 from .laws import AcceptanceLaw
 from .paths import DraftTree
 from .picked import Picked, Skew, compiled_pick
@@ -72,7 +72,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     # S(v, u) = v^(K-1) S(1, u/v): for the token itself, of which v^(K-1) may underflow.
     ratio = arrays.divide(under, upto)
     leading = token_draft * power_sum(count, ratio * 0 + arrays.one, ratio) / base
-    drafted = Extended(arrays, upto).power(count - 1).times(leading)
+    drafted = extended(arrays, upto).power(count - 1).times(leading)
     return block_along_path(tree, path, drafted, sums, rows)
 
 

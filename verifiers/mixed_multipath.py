@@ -19,7 +19,7 @@ from nodebudget.lp.mixed_selection import (
 from nodebudget.lp.scores import OnPath
 
 from .arrays import Array
-from .extended import Extended, join
+from .extended import Extended, extended, join
 from .laws import AcceptanceLaw, residual_laws
 from .nodes import Ints
 from .paths import DraftTree
@@ -98,7 +98,7 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     selection = selection or mixed_selection(tree.vocab)
     contest = _Contest(tree)
-    weight, state = Extended(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
+    weight, state = extended(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
     weights, lift, left = [weight], [], []
     kept: list[np.ndarray | None] = []
     for d in range(nodes.depth):

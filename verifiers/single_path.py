@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .arrays import Array
-from .extended import Extended, capped_products
+from .extended import Extended, extended
 from .laws import AcceptanceLaw, residual_laws
 from .paths import DraftTree
 
@@ -60,7 +60,7 @@ def block_along_path(
         left_rows: these rows themselves.
     """
     arrays, xp = tree.arrays, tree.arrays.xp
-    weights = capped_products(Extended(arrays, tree.wanted_along(path)).over(drafted))
+    weights = extended(arrays, tree.wanted_along(path)).over(drafted).capped_products()
     positions = arrays.positions(tree.nodes.depth)
     before = weights.take(positions)
     # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.

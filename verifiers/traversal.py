@@ -8,7 +8,7 @@ import numpy as np
 
 from . import block_verification
 from .arrays import Array
-from .extended import Extended, join
+from .extended import Extended, extended, join
 from .laws import AcceptanceLaw, residual_laws
 from .nodes import Family
 from .paths import DraftTree
@@ -35,7 +35,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     # Removing a child changes its parent only, and in the same way whatever happened below the child. So
     # every node's states can be computed from its own weight, nodes of a level with equally many children
     # together; the depth-first order enters only at the end, as the order in which nodes are tried.
-    level = Extended(arrays, arrays.ones(1))
+    level = extended(arrays, arrays.ones(1))
     weights, removed, order = [], [], []
     most = max(len(below) for below in nodes.children)
     tokens_at = np.zeros((len(nodes), most), dtype=np.int64)
@@ -116,7 +116,7 @@ def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Empt
         target, draft = arrays.take(tree.wanted, edge), arrays.take(tree.drafted, edge)
         wanted = arrays.divide(arrays.positive(target - taken * draft), left)
         offered = arrays.divide(draft, kept)
-        children.append(weight.times(Extended(arrays, wanted).over(offered)).capped())
+        children.append(weight.times(extended(arrays, wanted).over(offered)).capped())
         taken = taken + arrays.divide(left, kept) * weight.inverse()
         if not arrays.exact:
             taken = xp.where(taken > arrays.largest, arrays.largest, taken)
