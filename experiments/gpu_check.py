@@ -13,6 +13,7 @@ import statistics
 import sys
 
 import torch
+from nodebudget.experiments.device_verification import table
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes
 from nodebudget.verifiers.decoding import Decoder, ModelPair, SamplingLaw
 from nodebudget.verifiers.decoding.models import parse_device
@@ -106,6 +107,10 @@ def main(arguments: list[str] | None = None) -> int:
 
     if failed:
         return 1  # what a wrong law takes is of no interest
+
+    print(f"\nverification by itself, K = {PATHS}, L = {LENGTH}, rows in float32")
+    for line in table(vocab, PATHS, LENGTH, device, repeats=3 if options.small else 20):
+        print(line, flush=True)
 
     print(f"\nmilliseconds per block (median), K = {PATHS}, L = {LENGTH}, context of 512 tokens")
     for role, mask in zip(("target", "draft"), prepare(target, draft)[1], strict=True):

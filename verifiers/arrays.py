@@ -8,7 +8,7 @@ host except `Arrays.read`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import array_api_compat
@@ -98,8 +98,16 @@ class Arrays:
         return self._send(np.asarray(values, dtype=np.float64), self.xp.float64)
 
     def index(self, values: Any) -> Array:
-        """Host integers as an index array, sent to the device without waiting for it."""
-        return self._send(np.asarray(values, dtype=np.int64), self.xp.int64)
+        """Host integers as an index array, not to be written to; sent to the device without waiting for it.
+
+        Those of a tree's shape are sent once: the next tree of the same shape finds them there.
+        """
+        values = np.asarray(values, dtype=np.int64)
+        if not self.torch:
+            return values
+        # Another stream must not read what is still on its way in this one.
+        stream = self.xp.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else None
+        return _sent(values.tobytes(), values.shape, self.device, stream)
 
     def _send(self, values: Any, dtype: Any) -> Array:
         if self.torch:
@@ -233,7 +241,9 @@ class Arrays:
         if not hasattr(denominator, "shape"):
             return numerator / denominator if denominator else self.zero
         empty = denominator == 0
-        return self.xp.where(empty, self.zero, numerator / self.xp.where(empty, self.one, denominator))
+        if not self.torch:
+            denominator = self.xp.where(empty, self.one, denominator)
+        return self.xp.where(empty, self.zero, numerator / denominator)
 
     def normalise(self, rows: Array, fallback: Callable[[], Array]) -> Array:
         """Each row over its sum, maybe in its memory; one without mass becomes the row of `fallback()`."""
@@ -257,3 +267,10 @@ class Arrays:
     def largest(self) -> Any:
         """A quarter of the largest finite float: times a probability it does not overflow."""
         return float(self.xp.finfo(self.dtype).max) / 4
+
+
+@lru_cache(maxsize=4096)
+def _sent(values: bytes, shape: tuple[int, ...], device: Any, stream: int | None) -> Array:
+    import torch
+
+    return torch.tensor(np.frombuffer(values, dtype=np.int64).reshape(shape)).to(device, non_blocking=True)

@@ -50,14 +50,21 @@ class RowPairs:
         target, factor = self.target.given(index)
         return self.arrays.positive(self.arrays.subtract(target, taken(factor))), factor
 
-    def served(self, index: Array, share: Array) -> Array:
-        """(m,), sums over tokens of min(draft, share target), of laws, at nodes (m,) above the leaves."""
+    def served(self, index: Array) -> Callable[[Array], Array]:
+        """From shares (m,) to the sums over tokens of min(draft, share target), of laws, (m,), above the leaves."""
+        rows = (self.target, self.draft)
+        if not self.arrays.hosted:
+            target, draft = (part.laws(index) for part in rows)
+            return lambda share: self.arrays.sum(self.arrays.xp.minimum(draft, target * share[:, None]))
 
-        def part(some: slice) -> Array:
-            target, draft = (rows.laws(index[some]) for rows in (self.target, self.draft))
-            return self.arrays.sum(self.arrays.xp.minimum(draft, target * share[some][:, None]))
+        def sums(share: Array) -> Array:
+            def part(some: slice) -> Array:
+                target, draft = (part.laws(index[some]) for part in rows)
+                return self.arrays.sum(self.arrays.xp.minimum(draft, target * share[some][:, None]))
 
-        return self._in_parts(len(index), part)
+            return self._in_parts(len(index), part)
+
+        return sums
 
     def draft_sums(self, index: Array, without: Array) -> Array:
         """(m,), the draft's mass of all tokens but those of `without` (m, k), at nodes (m,) above the leaves."""
@@ -96,12 +103,17 @@ class CompiledPairs(RowPairs):
         self.target.kernels.left_rows(*self._taking(index, factor, taken, share), left)
         return left, factor
 
-    def served(self, index: Array, share: Array) -> Array:
+    def served(self, index: Array) -> Callable[[Array], Array]:
         """As in `RowPairs`."""
-        sums = np.empty(len(index))
-        scales = 1 / self.draft.totals(index), share / self.target.totals(index)
-        self.target.kernels.served(self.target.rows, self.draft.rows, index, *map(_double, scales), sums)
-        return self._numbers(sums)
+        of_target, of_draft = self.target.totals(index), _double(1 / self.draft.totals(index))
+
+        def of(share: Array) -> Array:
+            sums = np.empty(len(index))
+            scales = of_draft, _double(share / of_target)
+            self.target.kernels.served(self.target.rows, self.draft.rows, index, *scales, sums)
+            return self._numbers(sums)
+
+        return of
 
     def draft_sums(self, index: Array, without: Array) -> Array:
         """As in `RowPairs`."""

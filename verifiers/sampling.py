@@ -39,20 +39,16 @@ def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
     if not isinstance(law, AcceptanceLaw):
         raise ValueError(f"law: got {type(law).__name__}; expected the AcceptanceLaw that a verifier returns")
     tree, arrays = law.tree, law.tree.arrays
-    stop, rows = law.working()
-    uniforms = _uniforms(arrays, rng)
-    node = draw(arrays, stop[None, :], uniforms[:1, None])
-    row = _one_row(tree, rows(node))
-    token = draw(arrays, row[None, :], uniforms[1:, None])
+    node, token, *masses = drawn(law, _uniforms(arrays, rng))
     if arrays.exact:
+        stop, row = masses
         for what, law_ in (("the stop probabilities", stop), ("the probabilities of the next token", row)):
             if sum(law_) != 1 or any(mass < 0 for mass in law_):
                 raise ValueError(
                     f"{what} are negative somewhere or do not sum to 1: the verifier's law is none"
                 )
         return tree.nodes.path(int(node[0])), int(token[0])
-    masses = [arrays.mass(stop), arrays.mass(row)]
-    drawn, emitted, total, row_total, error = arrays.read([node, token, *masses, tree.row_error])
+    accepted, emitted, total, row_total, error = arrays.read([node, token, *masses])
     if not error <= 1:
         raise ValueError(
             "the tree's rows are not laws: NaN, a negative entry, a total other than 1, or a drafted token "
@@ -67,7 +63,28 @@ def sample(law: AcceptanceLaw, rng: Any) -> tuple[tuple[int, ...], int]:
             raise ValueError(
                 f"{what} sum to {value}; expected 1: the verifier's law is not a probability law"
             )
-    return tree.nodes.path(int(drawn)), int(emitted)
+    return tree.nodes.path(int(accepted)), int(emitted)
+
+
+def drawn(law: AcceptanceLaw, uniforms: Array) -> list[Array]:
+    """What `sample` reads, on the law's device: the node and the token, each (1,), and how far the law is from one.
+
+    Args:
+        law: from any verifier.
+        uniforms: (2,), on the device.
+
+    Returns:
+        node and token; then the sums of the stop probabilities and of the next token's, absolute values taken, and
+        how far the rows are from laws (`DraftTree.row_error`). Of a rational law these probabilities themselves.
+    """
+    tree, arrays = law.tree, law.tree.arrays
+    stop, rows = law.working()
+    node = draw(arrays, stop[None, :], uniforms[:1, None])
+    row = _one_row(tree, rows(node))
+    token = draw(arrays, row[None, :], uniforms[1:, None])
+    if arrays.exact:
+        return [node, token, stop, row]
+    return [node, token, arrays.mass(stop), arrays.mass(row), tree.row_error]
 
 
 def _one_row(tree: DraftTree, rows: Array) -> Array:

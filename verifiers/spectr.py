@@ -37,8 +37,9 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
     nodes, count = here.wanted.shape
     share = turns = arrays.ones(nodes)
     if count > 1:
-        share = 1 / division_factor(arrays, here.served, nodes, count)
-        turns = _turns(arrays, here.served, count, share)
+        served = here.served()
+        share = 1 / division_factor(arrays, served, nodes, count)
+        turns = _turns(arrays, served, count, share)
     rejected, accepted = arrays.ones(nodes), []
     for j in range(count):
         drafted = here.drafted[:, j]

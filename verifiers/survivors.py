@@ -138,7 +138,7 @@ def _step(
         wanted,
         masses,
         lambda taken: arrays.sum(left_of(arrays, target, draft + arrays.zero, taken, None)),
-        lambda share: arrays.sum(np.minimum(draft, target * share[:, None])),
+        lambda: lambda share: arrays.sum(np.minimum(draft, target * share[:, None])),
     )
     emission = rule(arrays, shown)
     total = arrays.sum(left_of(arrays, target, draft, emission.taken, emission.share))

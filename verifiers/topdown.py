@@ -40,13 +40,13 @@ class Continuations(NamedTuple):
     Attributes:
         wanted, drafted: (g, m), the target's and the draft's probabilities of the continuations.
         left: from taken (g,) to the sums of max(0, target - taken draft) over all tokens, (g,).
-        served: from shares (g,) to the sums of min(draft, share target) over all tokens, (g,).
+        served: gives a function from shares (g,) to the sums of min(draft, share target) over all tokens, (g,).
     """
 
     wanted: Array
     drafted: Array
     left: Callable[[Array], Array]
-    served: Callable[[Array], Array]
+    served: Callable[[], Callable[[Array], Array]]
 
 
 Rule = Callable[[Arrays, Continuations], Emission]

@@ -101,7 +101,7 @@ def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Empt
     With r = max(0, target - taken draft) / left and d = draft / kept, where the draft has lost the removed
     tokens, R / W = max(0, r - d / W): taken grows by left / (kept W), and what is left need not be written down.
     """
-    arrays, xp = tree.arrays, tree.arrays.xp
+    arrays = tree.arrays
     count = family.children.shape[1]
     here, tokens = arrays.index(family.nodes), arrays.index(tree.nodes.token[family.children])
     taken, left, kept = (
@@ -119,7 +119,7 @@ def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Empt
         children.append(weight.times(extended(arrays, wanted).over(offered)).capped())
         taken = taken + arrays.divide(left, kept) * weight.inverse()
         if not arrays.exact:
-            taken = xp.where(taken > arrays.largest, arrays.largest, taken)
+            taken = taken.clip(max=arrays.largest)
         removed = sum(frozen, start=arrays.zeros(len(family.nodes)))
         rest = tree.pairs.left_sums(here, taken, None, tokens[:, :j]) + removed
         mass = weight.times(arrays.divide(rest, left))

@@ -23,7 +23,7 @@ def excess(target: list[Fraction], draft: list[Fraction], count: int, factor: Fr
 
 def division_factor(tree: DraftTree, count: int) -> Array:
     root = tree.arrays.index([0])
-    return smallest_factor(tree.arrays, lambda share: tree.pairs.served(root, share), 1, count)
+    return smallest_factor(tree.arrays, tree.pairs.served(root), 1, count)
 
 
 def root_rows(family: str, vocab: int, seed: int) -> DraftTree:
