@@ -113,7 +113,7 @@ class _Split(Extended):
         self.mantissa, own = np.frexp(mantissa)
         self.exponent = own + exponent
 
-    def times(self, other: Extended | Array) -> Extended:
+    def times(self, other: Extended | Array) -> _Split:
         mantissa, exponent = self._split(other)
         return self._of(self.mantissa * mantissa, self.exponent + exponent)
 
@@ -165,7 +165,10 @@ class _Split(Extended):
         return _Split(self.arrays, mantissa, exponent)
 
     def _split(self, other: Extended | Array) -> tuple[Array, Array]:
-        return (other.mantissa, other.exponent) if isinstance(other, _Split) else np.frexp(other)
+        if isinstance(other, _Split):
+            return other.mantissa, other.exponent
+        mantissa, exponent = np.frexp(_plain(other))
+        return mantissa, exponent
 
 
 class _Logarithms(Extended):

@@ -16,12 +16,12 @@ from .row_pairs import CompiledPairs
 class Skew(NamedTuple):
     """What the law of the picked path is at nodes (m,) on it, times a factor.
 
-    A token that the draft's row gives the mass d has scale d S(upto, under) there, S(a, b) = sum_{i < count} a^i
-    b^(count - 1 - i), where under is sigma + slope times the mass of what is ranked below it and upto is
+    A token that the draft's row gives the mass d has scale d S(upto, under) there, S(a, b) = sum_{i < K} a^i
+    b^(K - 1 - i) for K paths, where under is sigma + slope times the mass of what is ranked below it and upto is
     under + slope d.
     """
 
-    count: int
+    paths: int
     scale: Array
     sigma: Array
     slope: Array
@@ -48,7 +48,7 @@ class Picked:
         arrays = self.tree.arrays
         sums = []
         for some in arrays.parts(len(position), self.tree.vocab):
-            there = Skew(skew.count, *(part[some] for part in skew[1:]))
+            there = Skew(skew.paths, *(part[some] for part in skew[1:]))
             sums.append(arrays.sum(self.left_rows(position[some], there)))
         return arrays.xp.concat(sums)
 
@@ -64,7 +64,7 @@ class Picked:
         under += sigma
         upto = slope * draft
         upto += under
-        taken = power_sum(skew.count, upto, under)
+        taken = power_sum(skew.paths, upto, under)
         taken *= draft
         taken *= scale
         return arrays.positive(arrays.subtract(target, taken))
@@ -130,7 +130,7 @@ class CompiledPicked(Picked):
             settle_ties(above, self._bits, self._nearest)
             skewed = tuple(float(part[i]) for part in skew[1:])
             self._kernels.left_row(
-                keys, target, draft, mask - (above & mask), under, skewed, skew.count, left[i]
+                keys, target, draft, mask - (above & mask), under, skewed, skew.paths, left[i]
             )
         return left
 
@@ -138,7 +138,7 @@ class CompiledPicked(Picked):
         node, pairs = self.path[place], self.tree.pairs
         rows = self._keys[place], pairs.target.rows[node], pairs.draft.rows[node], float(self.total[place])
         skewed = tuple(float(part[i]) for part in skew[1:])
-        return *rows, skewed, skew.count, self._nearest, self._bits, self._buffers
+        return *rows, skewed, skew.paths, self._nearest, self._bits, self._buffers
 
 
 def compiled_pick(tree: DraftTree) -> CompiledPicked | None:

@@ -8,13 +8,15 @@ what is ranked below a gap is what has a smaller key. So only the tokens between
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from nodebudget.lp.ratio_order import LEAST_DIVISOR
 
 from .arrays import Array
 from .kernels import kernel
 
-LAST = np.int64(np.iinfo(np.int64).max)
+LAST = int(np.iinfo(np.int64).max)
 LARGEST = float(np.finfo(np.float64).max)
 
 BLOCK = 64
@@ -33,7 +35,8 @@ def pack(target: Array, draft: Array, ratio: Array, keys: Array, mask: int) -> t
 
     Returns how many draft probabilities are too small, and the target's mass where the draft has none.
     """
-    tiny, undrafted = 0, 0.0
+    tiny: Any = 0
+    undrafted = 0.0
     for y in range(keys.size):
         drafted = np.float64(draft[y])
         tiny += (drafted > 0) & (drafted < LEAST_DIVISOR)
@@ -103,8 +106,8 @@ def settle(keys: Array, nearest: int, bits: int) -> Array:
     """The tokens of keys between two gaps in their order, from the lowest up."""
     mask = (1 << bits) - 1
     ordered = np.sort(keys)
-    run = np.int64(0)
-    previous = ordered[0] >> bits if ordered.size else np.int64(0)
+    run = 0
+    previous = ordered[0] >> bits if ordered.size else 0
     for i in range(ordered.size):
         cell = ordered[i] >> bits
         run += cell - previous > nearest
@@ -135,11 +138,12 @@ def pick(
     tiny, undrafted = pack(target, draft, ratio, keys, (1 << bits) - 1)
     if tiny:
         return -1, 0.0, undrafted
-    best = np.int64(0)
+    best = 0
     for token in tokens:
         best = max(best, keys[token])
     cell, width, last = best >> bits, BAND * nearest, LAST >> bits
-    start = end = 0
+    start: Any = 0
+    end: Any = 0
     near = scratch[:0]
     while True:
         bottom, top = max(cell - width, 0), min(cell + width, last)
@@ -210,7 +214,7 @@ def uncertain(
     number_key = number.view(np.int64)
     mask = (1 << bits) - 1
     step = 4.0 * 2.0 ** (bits - 52)
-    low, high = np.int64(0), LAST >> bits
+    low, high = 0, LAST >> bits
     under, over, wanted = 0.0, 0.0, 0.0
     current, into = keys, 0
     while True:

@@ -117,7 +117,8 @@ def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Empt
         wanted = arrays.divide(arrays.positive(target - taken * draft), left)
         offered = arrays.divide(draft, kept)
         children.append(weight.times(extended(arrays, wanted).over(offered)).capped())
-        taken = taken + arrays.divide(left, kept) * weight.inverse()
+        with np.errstate(over="ignore"):
+            taken = taken + arrays.divide(left, kept) * weight.inverse()
         if not arrays.exact:
             taken = taken.clip(max=arrays.largest)
         removed = sum(frozen, start=arrays.zeros(len(family.nodes)))

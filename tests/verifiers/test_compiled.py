@@ -9,7 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, given_rows, sample
+from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, given_rows, greedy_multipath, sample
+from nodebudget.verifiers import picked as picked_module
+from nodebudget.verifiers.picked import CompiledPicked, compiled_pick
 from nodebudget.verifiers.row_pairs import CompiledPairs
 
 EACH = pytest.mark.parametrize("name", VERIFIERS)
@@ -118,3 +120,65 @@ def test_without_numba_the_laws_are_the_same(name: str, monkeypatch: pytest.Monk
     given_rows._compiled.cache_clear()
     assert not isinstance(DraftTree(*given).pairs, CompiledPairs)
     np.testing.assert_allclose(joint(name, given), fast, rtol=0, atol=1e-12)
+
+
+def large_rows(seed: int) -> tuple[PathNodes, np.ndarray, np.ndarray]:
+    """Rows of thousands of tokens: peaked and flat, like and unlike, with ties, cut to few, of either precision."""
+    rng = np.random.default_rng(seed)
+    vocab = int(rng.choice([300, 5000, 30_000]))
+    paths, depth = int(rng.choice([2, 3, 8])), int(rng.choice([1, 3, 5]))
+    target = rng.choice([0.01, 1, 4]) * rng.standard_normal((depth + 1, vocab))
+    draft = target + rng.choice([1e-6, 1e-3, 0.5, 2]) * rng.standard_normal((depth + 1, vocab))
+    step, kept = rng.choice([0, 0.5, 0.05]), int(rng.choice([20, 200, vocab]))
+    laws = []
+    for logits in (target, draft):
+        logits = np.round(logits / step) * step if step else logits
+        cut = np.partition(logits, -kept, axis=1)[:, -kept, None]
+        masses = np.exp(logits) * (logits >= cut)
+        laws.append(masses / masses.sum(axis=1, keepdims=True))
+    likely = [rng.choice(vocab, p=law, size=2) for law in laws[1][:-1]]
+    nodes = PathNodes([[two[rng.integers(2)] for two in likely] for _ in range(paths)])
+    kind = rng.choice([np.float32, np.float64])
+    return nodes, laws[0][nodes.lengths].astype(kind), laws[1][nodes.lengths[: nodes.inner]].astype(kind)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_gbv_without_sorting_is_gbv_with_sorting(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = large_rows(seed)
+    laws, picked = [], []
+    for least in (1, given[1].shape[1] + 1):
+        monkeypatch.setattr(given_rows, "COMPILED_FROM", least)
+        tree = DraftTree(*given)
+        picked.append(greedy_multipath.pick(tree))
+        laws.append(VERIFIERS["gbv"].law(tree))
+    fast, plain = picked
+    assert isinstance(fast, CompiledPicked)
+    assert not isinstance(plain, CompiledPicked)
+    assert fast.path.tolist() == plain.path.tolist()
+    np.testing.assert_allclose(fast.token_below, plain.token_below, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(laws[0].stop, laws[1].stop, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(laws[0].joint(), laws[1].joint(), rtol=0, atol=1e-12)
+
+
+def test_control_ties_told_apart_by_rounding_are_another_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Ratios of 1/2 that floats do not give exactly, in a row where only token ids should decide.
+    rng = np.random.default_rng(0)
+    draft = rng.random((3, 400))
+    target = draft.copy()
+    target[:, ::2] *= 0.5
+    rows = [(part / part.sum(axis=1, keepdims=True)).astype(np.float32) for part in (target, draft)]
+    given = PathNodes([[2], [8]]), rows[0], rows[1][:1]
+    right = np.asarray(VERIFIERS["gbv"].law(DraftTree(*given)).joint())
+    monkeypatch.setattr(picked_module, "nearest_cells", lambda vocab, rounding: 1)
+    wrong = np.asarray(VERIFIERS["gbv"].law(DraftTree(*given)).joint())
+    assert np.abs(right - wrong).max() > 1e-4
+
+
+def test_a_ratio_that_is_no_float_goes_the_other_way() -> None:
+    nodes, target, draft = drafted(1)
+    least = int(draft[0].argmin())
+    draft[0, draft[0].argmax()] += draft[0, least]
+    draft[0, least] = 1e-310
+    tree = DraftTree(nodes, target, draft)
+    assert compiled_pick(tree) is None
+    assert np.isfinite(joint("gbv", (nodes, target, draft))).all()
