@@ -3,7 +3,8 @@
     python -m nodebudget.experiments.bench_verifiers [--vocab 32000 --vocab 152064 ...] [--smoke]
 
 The unit is `minimum(target, draft).sum()` over the L rows of one path: the least that any verifier reads. Unit
-and verifier alternate in one run, and the ratio of their median CPU times is printed, building the tree included.
+and verifier alternate in one run, and the ratio of their median times is printed, building the tree included: CPU time
+of one thread, or wall-clock time of several.
 Memory is what numpy allocates beyond the given rows, at most at once, in rows of the laws' precision times L.
 """
 
@@ -47,15 +48,17 @@ def laws(logits: np.ndarray[Any, Any], top_k: int | None) -> np.ndarray[Any, Any
     return masses / masses.sum(axis=1, keepdims=True)
 
 
-def alternated(first: Callable[[], Any], second: Callable[[], Any], repeats: int) -> tuple[float, float]:
-    """Median CPU seconds of two things that take turns."""
+def alternated(
+    first: Callable[[], Any], second: Callable[[], Any], repeats: int, clock: Callable[[], float]
+) -> tuple[float, float]:
+    """Median seconds of two things that take turns."""
     times: list[tuple[float, float]] = []
     for _ in range(repeats + 1):
-        start = time.process_time()
+        start = clock()
         first()
-        middle = time.process_time()
+        middle = clock()
         second()
-        times.append((middle - start, time.process_time() - middle))
+        times.append((middle - start, clock() - middle))
     one, other = (statistics.median(column[1:]) for column in zip(*times, strict=True))
     return one, other
 
@@ -86,8 +89,10 @@ def main() -> None:
         import torch
 
         torch.set_num_threads(options.threads)
+    # A thread that waits for work takes processor time too.
+    clock, what = (time.process_time, "CPU") if options.threads == 1 else (time.perf_counter, "wall-clock")
     print(
-        f"{os.cpu_count()} cores; L = {LENGTH}, {options.rows} rows, {options.dtype} laws, medians of CPU time"
+        f"{os.cpu_count()} cores; L = {LENGTH}, {options.rows} rows, {options.dtype} laws, medians of {what} time"
     )
     print(f"{'verifier':10} {'K':>2} {'V':>7} {'kind':5} {'laws':6} {'top-k':>5} {'unit ms':>8} {'ms':>8} "
           f"{'units':>7} {'units/K':>7} {'memory/L':>8}")  # fmt: skip
@@ -99,14 +104,21 @@ def main() -> None:
                         rows = drafted_rows(vocab, paths, SCALES[scale], top_k or None, options.rows)
                         for name in options.verifier or VERIFIERS:
                             if paths == 1 or VERIFIERS[name].multipath:
-                                line = measured(name, rows, kind, options.dtype, options.repeats)
+                                line = measured(name, rows, kind, options.dtype, options.repeats, clock)
                                 setting = (
                                     f"{name:10} {paths:2} {vocab:7} {kind:5} {scale:6} {top_k or 'all':>5}"
                                 )
                                 print(f"{setting} {line}", flush=True)
 
 
-def measured(name: str, given: tuple[PathNodes, Any, Any], kind: str, dtype: str, repeats: int) -> str:
+def measured(
+    name: str,
+    given: tuple[PathNodes, Any, Any],
+    kind: str,
+    dtype: str,
+    repeats: int,
+    clock: Callable[[], float],
+) -> str:
     """Unit and verifier in milliseconds, their ratio, as it is and over K, and peak memory where it can be seen."""
     nodes: PathNodes
     target: Any
@@ -132,7 +144,7 @@ def measured(name: str, given: tuple[PathNodes, Any, Any], kind: str, dtype: str
         tree = DraftTree(nodes, target, draft, dtype=dtype)
         sample(VERIFIERS[name].law(tree), np.random.default_rng(0))
 
-    one, other = alternated(unit, verify, repeats)
+    one, other = alternated(unit, verify, repeats, clock)
     memory = "-"
     if kind == "numpy":
         tracemalloc.start()
