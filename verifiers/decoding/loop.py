@@ -12,7 +12,7 @@ from nodebudget.verifiers.arrays import Arrays
 from nodebudget.verifiers.laws import AcceptanceLaw
 from nodebudget.verifiers.nodes import PathNodes
 from nodebudget.verifiers.paths import DraftTree
-from nodebudget.verifiers.registry import Verifier
+from nodebudget.verifiers.registry import VERIFIERS, Verifier
 from nodebudget.verifiers.sampling import draw, sample
 from torch import Tensor
 
@@ -79,6 +79,8 @@ class Decoder:
         self.end_tokens = frozenset(_end_tokens(pair) if end_tokens is None else end_tokens)
         models = (pair.target,) if verifier is None else (pair.target, pair.draft)
         self.context, self.tree_mask = prepare(*models)
+        if verifier is not None and VERIFIERS.get(verifier.name) is verifier:
+            _warm_up(self)
 
     def decode(
         self,
@@ -231,6 +233,22 @@ class _Run:
             place += length + 1
             blocks.append(Block(context, paths, length, nodes, accepted, emitted, by_length, **seconds))
         return tuple(blocks)
+
+
+def _warm_up(decoder: Decoder) -> None:
+    """Let a verifier of the package load its compiled code before any block is timed."""
+    assert decoder.verifier is not None
+    vocab, device = decoder.pair.vocab, decoder.pair.target.device
+    nodes = PathNodes([[0, 0], [1, 0]][: decoder.paths])
+    with torch.inference_mode():
+        # Models that differ, so that nothing is certain.
+        ramp = torch.arange(1, vocab + 1, dtype=getattr(torch, decoder.dtype), device=device)
+        target, draft = (
+            (law / law.sum()).expand(count, vocab).contiguous()
+            for law, count in ((ramp, len(nodes)), (torch.ones_like(ramp), nodes.inner))
+        )
+        law = decoder.verifier.law(DraftTree(nodes, target, draft, dtype=decoder.dtype))
+        sample(law, np.random.default_rng(0))
 
 
 def _law(verifier: Verifier, tree: DraftTree) -> AcceptanceLaw:
