@@ -76,7 +76,7 @@ class CompiledPicked(Picked):
     def __init__(self, tree: DraftTree) -> None:
         """Pick the path.
 
-        Raises OverflowError for a draft probability so small that a ratio may be none.
+        Raises ArithmeticError where a ratio may be none, for a draft probability that is too small or zero.
         """
         from . import rank_kernels
 
@@ -84,7 +84,7 @@ class CompiledPicked(Picked):
         nodes, vocab = tree.nodes, tree.vocab
         self._bits, self._nearest = id_bits(vocab), nearest_cells(vocab, tree.rounding)
         self._keys = np.empty((nodes.depth, vocab), dtype=np.int64)
-        self._buffers = np.empty((3, vocab), dtype=np.int64)
+        scratch = np.empty(vocab, dtype=np.int64)
         rows = tree.pairs.target.rows, tree.pairs.draft.rows
         ratios = self._keys.view(np.float64)
         standing, path, below, undrafted = nodes.path_nodes, [0], [], []
@@ -97,10 +97,10 @@ class CompiledPicked(Picked):
                 tokens,
                 self._nearest,
                 self._bits,
-                self._buffers[0],
+                scratch,
             )
             if token < 0:
-                raise OverflowError(f"the draft gives a token less than {rank_kernels.LEAST_DIVISOR}")
+                raise ArithmeticError("target / draft cannot be computed for every token that is drafted")
             standing = standing[tokens == token]
             path.append(int(standing[0, i + 1]))
             below.append(mass)
@@ -112,33 +112,36 @@ class CompiledPicked(Picked):
 
     def left_sums(self, position: Array, skew: Skew) -> Array:
         """As in `Picked`."""
+        buffers = self._buffers()
         sums = [
-            self._kernels.left_sum(*self._at(place, skew, i)) for i, place in enumerate(position.tolist())
+            self._kernels.left_sum(*self._at(place, skew, i), buffers)
+            for i, place in enumerate(position.tolist())
         ]
         return (sums + self._undrafted[position]).astype(self.tree.arrays.dtype, copy=False)
 
     def left_rows(self, position: Array, skew: Skew) -> Array:
         """As in `Picked`."""
-        left = self.tree.arrays.empty(len(position), self.tree.vocab)
+        left, buffers = self.tree.arrays.empty(len(position), self.tree.vocab), self._buffers()
         mask = (1 << self._bits) - 1
         for i, place in enumerate(position.tolist()):
-            keys, target, draft, *_ = at = self._at(place, skew, i)
-            _, lowest, under, _ = self._kernels.uncertain(*at)
-            found = self._buffers[0]
+            keys, target, draft, _, skewed, *_ = there = self._at(place, skew, i)
+            _, lowest, under, _ = self._kernels.uncertain(*there, buffers)
+            found = buffers[0]
             above = found[: self._kernels.between(keys, lowest, self._kernels.LAST, found)]
             above.sort()
             settle_ties(above, self._bits, self._nearest)
-            skewed = tuple(float(part[i]) for part in skew[1:])
-            self._kernels.left_row(
-                keys, target, draft, mask - (above & mask), under, skewed, skew.paths, left[i]
-            )
+            order = mask - (above & mask)
+            self._kernels.left_row(keys, target, draft, order, under, skewed, skew.paths, left[i])
         return left
+
+    def _buffers(self) -> Array:
+        return np.empty((3, self.tree.vocab), dtype=np.int64)
 
     def _at(self, place: int, skew: Skew, i: int) -> tuple[Any, ...]:
         node, pairs = self.path[place], self.tree.pairs
         rows = self._keys[place], pairs.target.rows[node], pairs.draft.rows[node], float(self.total[place])
         skewed = tuple(float(part[i]) for part in skew[1:])
-        return *rows, skewed, skew.paths, self._nearest, self._bits, self._buffers
+        return *rows, skewed, skew.paths, self._nearest, self._bits
 
 
 def compiled_pick(tree: DraftTree) -> CompiledPicked | None:
@@ -147,5 +150,5 @@ def compiled_pick(tree: DraftTree) -> CompiledPicked | None:
         return None
     try:
         return CompiledPicked(tree)
-    except OverflowError:
+    except ArithmeticError:
         return None

@@ -132,15 +132,15 @@ def pick(
 ) -> tuple[int, float, float]:
     """Fill in the keys of one node, and pick the highest-ranked of some tokens.
 
-    Returns it, -1 where a ratio may be none; the draft's mass of what is ranked below it; and the target's mass
-    where the draft has none.
+    Returns it, -1 where a ratio may be none or the draft gives nothing to any of the tokens; the draft's mass of what
+    is ranked below it; and the target's mass where the draft has none.
     """
     tiny, undrafted = pack(target, draft, ratio, keys, (1 << bits) - 1)
-    if tiny:
-        return -1, 0.0, undrafted
-    best = 0
+    best = -1
     for token in tokens:
         best = max(best, keys[token])
+    if tiny or best < 0:
+        return -1, 0.0, undrafted
     cell, width, last = best >> bits, BAND * nearest, LAST >> bits
     start: Any = 0
     end: Any = 0

@@ -111,6 +111,18 @@ def test_rows_that_are_no_laws_are_refused(name: str, value: float) -> None:
 
 
 @EACH
+@pytest.mark.parametrize("paths", [1, 3])
+def test_a_drafted_token_that_the_draft_cannot_draw_is_refused(name: str, paths: int) -> None:
+    nodes, target, draft = drafted(0, paths)
+    drawn = nodes.token[1]
+    draft[0, (drawn + 1) % VOCAB] += draft[0, drawn]
+    draft[0, drawn] = 0
+    law = VERIFIERS[name].law(DraftTree(nodes, target, draft, check=False))
+    with pytest.raises(ValueError, match="are not laws"):
+        sample(law, np.random.default_rng(0))
+
+
+@EACH
 def test_without_numba_the_laws_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given = drafted(2, 3)
     fast = joint(name, given)
