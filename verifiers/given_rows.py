@@ -34,7 +34,7 @@ class GivenRows:
         """Nothing is looked at yet. `arrays` are the operations on the numbers that laws are computed in."""
         self.rows, self.arrays = rows, arrays
         self._left = len(rows) if arrays.numpy else 0
-        self._error = np.zeros((), dtype=arrays.dtype if arrays.numpy else np.float64)
+        self._error = 0.0
 
     @cached_property
     def kernels(self) -> Any:
@@ -99,7 +99,10 @@ class GivenRows:
         return self.rows[index, tokens]
 
     def error(self) -> Array:
-        """(): the largest distance from one of a total of what was looked at; infinite for a negative entry."""
+        """(): the largest distance from one of a total of what was looked at; infinite for a negative entry.
+
+        A number where it is known on the host.
+        """
         if self.arrays.numpy:
             return self._error
         xp = self.arrays.xp
@@ -120,7 +123,7 @@ class GivenRows:
                 off = np.maximum(off, abs(total - 1) if row.min() >= 0 else np.inf)
                 count += 1
         self._left -= count
-        self._error = np.maximum(self._error, off)  # NaN stays NaN
+        self._error = float(np.maximum(self._error, off))  # NaN stays NaN
 
     def _slice(self, index: Array) -> slice | None:
         """An index array of consecutive places in this machine's memory as a slice."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
@@ -260,13 +261,18 @@ class DraftTree:
         or infinite for NaN, for a negative entry, and for a drafted token that the draft gives no
         probability. Of numpy rows, those that were looked at so far.
         """
+        errors = [given.error() for given in (self.pairs.target, self.pairs.draft)]
+        if self.arrays.numpy:
+            worst = math.nan if any(map(math.isnan, errors)) else max(errors)
+            return np.array([math.inf if self._undraftable else worst / self._tolerance])
         xp = self.arrays.xp
-        error = (
-            xp.max(xp.stack([given.error() for given in (self.pairs.target, self.pairs.draft)]))
-            / self._tolerance
-        )
-        undraftable = xp.min(self.pairs.draft.given_entries(*self._edges)) <= 0
-        return xp.reshape(xp.where(undraftable, xp.inf, error), (1,))
+        error = xp.max(xp.stack(errors)) / self._tolerance
+        return xp.reshape(xp.where(self._undraftable, xp.inf, error), (1,))
+
+    @cached_property
+    def _undraftable(self) -> Array:
+        """(): whether there is a drafted token to which the draft gives no probability."""
+        return self.arrays.xp.min(self.pairs.draft.given_entries(*self._edges)) <= 0
 
     def handed_out(self, values: Array) -> Array:
         """Working numbers as callers have them: Fractions where exact, torch tensors where the rows were given so."""
