@@ -115,12 +115,12 @@ class GivenRows:
             new = np.zeros(len(self.rows), dtype=bool)
             new[index] = True
             new &= self._unseen
-            self._unseen[new] = False
             count, off = 0, 0.0
             for i in np.flatnonzero(new):
                 row = self.rows[i]
                 total = self._totals[i] = row.sum(dtype=self._totals.dtype)
                 off = np.maximum(off, abs(total - 1) if row.min() >= 0 else np.inf)
+                self._unseen[i] = False
                 count += 1
         self._left -= count
         self._error = float(np.maximum(self._error, off))  # NaN stays NaN

@@ -34,7 +34,6 @@ def look(rows: Array, index: Array, unseen: Array, totals: Array) -> tuple[int, 
     for node in index:
         if not unseen[node]:
             continue
-        unseen[node] = False
         count += 1
         row = rows[node]
         total, negative = 0.0, 0
@@ -42,6 +41,7 @@ def look(rows: Array, index: Array, unseen: Array, totals: Array) -> tuple[int, 
             total += np.float64(row[y])
             negative += row[y] < 0
         totals[node] = total
+        unseen[node] = False  # not before: another thread may look at the same tree
         if negative:
             off = np.inf
         elif off == off and not abs(total - 1) <= off:  # NaN stays NaN

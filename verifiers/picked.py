@@ -99,6 +99,11 @@ class CompiledPicked(Picked):
                 self._bits,
                 scratch,
             )
+            if token == rank_kernels.CROWDED:
+                order = self._in_order(self._keys[i])
+                place = np.flatnonzero(np.isin(order, tokens))[-1]
+                token = order[place]
+                mass = rows[1][path[-1]][order[:place]].sum(dtype=np.float64)
             if token < 0:
                 raise ArithmeticError("target / draft cannot be computed for every token that is drafted")
             standing = standing[tokens == token]
@@ -112,27 +117,36 @@ class CompiledPicked(Picked):
 
     def left_sums(self, position: Array, skew: Skew) -> Array:
         """As in `Picked`."""
-        buffers = self._buffers()
-        sums = [
-            self._kernels.left_sum(*self._at(place, skew, i), buffers)
-            for i, place in enumerate(position.tolist())
-        ]
+        buffers, sums = self._buffers(), []
+        for i, place in enumerate(position.tolist()):
+            keys, target, draft, _, skewed, *_ = there = self._at(place, skew, i)
+            left = self._kernels.left_sum(*there, buffers)
+            if left < 0:
+                left = self._kernels.left_in_order(
+                    target, draft, self._in_order(keys), 0.0, skewed, skew.paths
+                )
+            sums.append(left)
         return (sums + self._undrafted[position]).astype(self.tree.arrays.dtype, copy=False)
 
     def left_rows(self, position: Array, skew: Skew) -> Array:
         """As in `Picked`."""
         left, buffers = self.tree.arrays.empty(len(position), self.tree.vocab), self._buffers()
-        mask = (1 << self._bits) - 1
         for i, place in enumerate(position.tolist()):
             keys, target, draft, _, skewed, *_ = there = self._at(place, skew, i)
             _, lowest, under, _ = self._kernels.uncertain(*there, buffers)
-            found = buffers[0]
-            above = found[: self._kernels.between(keys, lowest, self._kernels.LAST, found)]
-            above.sort()
-            settle_ties(above, self._bits, self._nearest)
-            order = mask - (above & mask)
+            order = self._in_order(keys, max(lowest, 0))
             self._kernels.left_row(keys, target, draft, order, under, skewed, skew.paths, left[i])
         return left
+
+    def _in_order(self, keys: Array, lowest: int = 0) -> Array:
+        """The tokens of a node that the draft can draw, with keys from `lowest` up, which has a gap below it."""
+        found = np.empty_like(keys)
+        found = found[: self._kernels.between(keys, lowest, self._kernels.LAST, found)]
+        found.sort()
+        settle_ties(found, self._bits, self._nearest)
+        mask = (1 << self._bits) - 1
+        found &= mask
+        return np.subtract(mask, found, out=found)
 
     def _buffers(self) -> Array:
         return np.empty((3, self.tree.vocab), dtype=np.int64)

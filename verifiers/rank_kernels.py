@@ -3,7 +3,10 @@
 A token's key is its ratio with its id, reversed, in place of the last bits, as in `nodebudget.lp.ratio_order`; a token
 that the draft gives nothing has a negative one. What is left of a key without the id is its cell. Runs of neighbours
 that are at most `nearest` cells apart are ties, ordered by id alone: in front of a run and behind it is a gap, and
-what is ranked below a gap is what has a smaller key. So only the tokens between two gaps are ever sorted.
+what is ranked below a gap is what has a smaller key. So only the tokens between two gaps are ever sorted. Where there
+are no gaps, as between models that are nearly the same, the functions say so, and the whole row is sorted by numpy.
+
+Compiled code is kept from process to process; a change of `LEAST_DIVISOR` in the other file does not make it anew.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ from .kernels import kernel
 LAST = int(np.iinfo(np.int64).max)
 LARGEST = float(np.finfo(np.float64).max)
 
+CROWDED = -2
+"""In place of a token or of a cell: there are too many near it."""
+
 BLOCK = 64
 """Keys that are looked at together, before each of them is."""
 
@@ -27,6 +33,12 @@ FEW = 1024
 
 BAND = 64
 """Runs of ties are looked for in so many times `nearest` cells at first."""
+
+
+@kernel
+def crowd(vocab: int) -> int:
+    """From how many tokens on numpy's sort of the whole row is faster than looking at them."""
+    return max(FEW, vocab // 16)
 
 
 @kernel
@@ -40,7 +52,9 @@ def pack(target: Array, draft: Array, ratio: Array, keys: Array, mask: int) -> t
     for y in range(keys.size):
         drafted = np.float64(draft[y])
         tiny += (drafted > 0) & (drafted < LEAST_DIVISOR)
-        ratio[y] = np.float64(target[y]) / drafted if drafted > 0 else -1.0
+        ratio[y] = (
+            abs(np.float64(target[y])) / drafted if drafted > 0 else -1.0
+        )  # -0.0 has the bits of a negative
         undrafted += 0.0 if drafted > 0 else np.float64(target[y])
     for y in range(keys.size):
         keys[y] = keys[y] & ~mask | (mask - y)
@@ -66,11 +80,17 @@ def between(keys: Array, low: int, high: int, out: Array) -> int:
 
 
 @kernel
-def gap_below(keys: Array, at: int, floor: int, nearest: int, bits: int, scratch: Array) -> int:
-    """The highest cell, at most `at`, with a gap below it, as far as keys in cells from `floor` up tell; else -1."""
+def gap_below(keys: Array, at: int, floor: int, nearest: int, bits: int, most: int, scratch: Array) -> int:
+    """The highest cell, at most `at`, with a gap below it, as far as keys in cells from `floor` up tell.
+
+    -1 if they do not tell, `CROWDED` if more than `most` of them are too near.
+    """
     bottom = max(at - BAND * nearest, floor)
     while True:
-        cells = np.sort(scratch[: between(keys, bottom << bits, at << bits, scratch)]) >> bits
+        count = between(keys, bottom << bits, at << bits, scratch)
+        if count > most:
+            return CROWDED
+        cells = np.sort(scratch[:count]) >> bits
         above = at
         for i in range(cells.size - 1, -1, -1):
             if above - cells[i] > nearest:
@@ -84,11 +104,17 @@ def gap_below(keys: Array, at: int, floor: int, nearest: int, bits: int, scratch
 
 
 @kernel
-def gap_above(keys: Array, at: int, ceiling: int, nearest: int, bits: int, scratch: Array) -> int:
-    """The lowest cell, at least `at`, with a gap below it, as far as keys in cells below `ceiling` tell; else -1."""
+def gap_above(keys: Array, at: int, ceiling: int, nearest: int, bits: int, most: int, scratch: Array) -> int:
+    """The lowest cell, at least `at`, with a gap below it, as far as keys in cells below `ceiling` tell.
+
+    -1 if they do not tell, `CROWDED` if more than `most` of them are too near.
+    """
     top = min(at + BAND * nearest, ceiling)
     while True:
-        cells = np.sort(scratch[: between(keys, at << bits, top << bits, scratch)]) >> bits
+        count = between(keys, at << bits, top << bits, scratch)
+        if count > most:
+            return CROWDED
+        cells = np.sort(scratch[:count]) >> bits
         below = at - 1
         for i in range(cells.size):
             if cells[i] - below > nearest:
@@ -132,8 +158,9 @@ def pick(
 ) -> tuple[int, float, float]:
     """Fill in the keys of one node, and pick the highest-ranked of some tokens.
 
-    Returns it, -1 where a ratio may be none or the draft gives nothing to any of the tokens; the draft's mass of what
-    is ranked below it; and the target's mass where the draft has none.
+    Returns it, -1 where a ratio may be none or the draft gives nothing to any of the tokens, `CROWDED` where too many
+    others are nearly tied with it; the draft's mass of what is ranked below it; and the target's mass where the draft
+    has none.
     """
     tiny, undrafted = pack(target, draft, ratio, keys, (1 << bits) - 1)
     best = -1
@@ -147,7 +174,10 @@ def pick(
     near = scratch[:0]
     while True:
         bottom, top = max(cell - width, 0), min(cell + width, last)
-        near = np.sort(scratch[: between(keys, bottom << bits, top << bits, scratch)])
+        count = between(keys, bottom << bits, top << bits, scratch)
+        if count > crowd(keys.size):
+            return CROWDED, 0.0, undrafted
+        near = np.sort(scratch[:count])
         start = end = np.searchsorted(near, best)
         while start > 0 and (near[start] >> bits) - (near[start - 1] >> bits) <= nearest:
             start -= 1
@@ -157,7 +187,7 @@ def pick(
             top == last or end + 1 < near.size or top - (near[end] >> bits) > nearest
         ):
             break
-        width *= 16
+        width = last if width > last // 16 else 16 * width
     order = settle(near[start : end + 1], nearest, bits)
     place = 0
     for token in tokens:
@@ -206,8 +236,8 @@ def uncertain(
     up to where the ratio is below the least S can be there, and something from where it is above the largest. That
     narrows down what S can be, and so on.
 
-    Returns their keys; the least key above the gap below them; the mass below it; and what is left at the tokens
-    above. Memory: `buffers` (3, V).
+    Returns their keys; the least key above the gap below them, -1 where too many tokens are nearly tied; the mass
+    below it; and what is left at the tokens above. Memory: `buffers` (3, V).
     """
     scale, sigma, slope = skew
     number = np.empty(1)
@@ -216,7 +246,8 @@ def uncertain(
     step = 4.0 * 2.0 ** (bits - 52)
     low, high = 0, LAST >> bits
     under, over, wanted = 0.0, 0.0, 0.0
-    current, into = keys, 0
+    most = crowd(keys.size)
+    current, into, whole = keys, 0, True
     while True:
         other = buffers[into]
         least, largest = sigma + slope * under, sigma + slope * (total - over)
@@ -224,24 +255,25 @@ def uncertain(
         at_low = max(number_key[0] >> bits, low)
         number[0] = min(scale * power_sum(count, largest, largest) * (1 + step), LARGEST)
         at_high = max(min((number_key[0] >> bits) + 1, high), at_low)
-        width = BAND * nearest
+        floor, ceiling = max(at_low - BAND * nearest, low), min(at_high + BAND * nearest, high)
         while True:
-            floor, ceiling = max(at_low - width, low), min(at_high + width, high)
             near = other[: between(current, floor << bits, ceiling << bits, other)]
             new_low, new_high = low, high
             if at_low > low:
-                new_low = gap_below(near, at_low, floor, nearest, bits, buffers[2])
-                if new_low < 0 and floor == low:
+                new_low = gap_below(near, at_low, floor, nearest, bits, most, buffers[2])
+                if new_low == -1 and floor == low:
                     new_low = low
             if at_high < high:
-                new_high = gap_above(near, at_high, ceiling, nearest, bits, buffers[2])
-                if new_high < 0 and ceiling == high:
+                new_high = gap_above(near, at_high, ceiling, nearest, bits, most, buffers[2])
+                if new_high == -1 and ceiling == high:
                     new_high = high
+            if CROWDED in (new_low, new_high):
+                return keys[:0], -1, 0.0, 0.0
             if new_low >= 0 and new_high >= 0:
                 break
-            width *= 16
+            floor, ceiling = low, high
         first, last = new_low << bits, new_high << bits
-        if current.size == keys.size:
+        if whole:
             for y in range(keys.size):
                 drafted = np.float64(draft[y])
                 under += drafted if keys[y] < first else 0.0
@@ -258,9 +290,11 @@ def uncertain(
         found = near[: between(near, first, last, near)]
         low, high = new_low, new_high
         narrower = found.size <= 0.75 * current.size
-        current, into = found, 1 - into
+        current, into, whole = found, 1 - into, False
         if current.size <= FEW or not narrower:
             break
+    if current.size > most:
+        return keys[:0], -1, 0.0, 0.0
     # Summed over neighbours, the draft's probabilities times S are the difference of two powers.
     taken = scale * over * power_sum(count, sigma + slope * total, sigma + slope * (total - over))
     return current, low << bits, under, max(wanted - taken, 0.0)
@@ -278,11 +312,20 @@ def left_sum(
     bits: int,
     buffers: Array,
 ) -> float:
-    """The sum of what is left over the tokens of one node that the draft can draw; see `uncertain`."""
+    """The sum of what is left over the tokens of one node that the draft can draw; -1 as in `uncertain`."""
+    found, lowest, under, left = uncertain(keys, target, draft, total, skew, count, nearest, bits, buffers)
+    if lowest < 0:
+        return -1.0
+    return left + left_in_order(target, draft, settle(found, nearest, bits), under, skew, count)
+
+
+@kernel
+def left_in_order(target: Array, draft: Array, order: Array, under: float, skew: Array, count: int) -> float:
+    """The sum of what is left at the tokens of `order`, neighbours all of them, with the mass `under` below them."""
     scale, sigma, slope = skew
-    found, _, under, left = uncertain(keys, target, draft, total, skew, count, nearest, bits, buffers)
+    left = 0.0
     under = sigma + slope * under
-    for token in settle(found, nearest, bits):
+    for token in order:
         drafted = np.float64(draft[token])
         upto = under + slope * drafted
         left += max(np.float64(target[token]) - scale * drafted * power_sum(count, upto, under), 0.0)
@@ -294,7 +337,7 @@ def left_sum(
 def left_row(
     keys: Array, target: Array, draft: Array, order: Array, under: float, skew: Array, count: int, out: Array
 ) -> None:
-    """What is left at each token, into `out` (V,); `order` are all the tokens above a gap, `under` the mass below."""
+    """What is left at each token, into `out` (V,); `order` are all tokens above a gap, `under` the mass below it."""
     scale, sigma, slope = skew
     for y in range(out.size):
         out[y] = target[y] if keys[y] < 0 else 0.0

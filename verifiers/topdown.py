@@ -85,7 +85,9 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         total = elsewhere + arrays.sum(xp.where(first, at_tokens, arrays.zero))
         drawn = arrays.divide(at_tokens, total[:, None])
         follow.append(xp.reshape(emitted(arrays, emission, arrays.index(same) > 0, drawn), (-1,)))
-        leave.append(emission.rejected * arrays.divide(elsewhere, total))
+        # Where rounding leaves nothing, the target stands in for the residual: a draft that all but never happens.
+        elsewhere = xp.where(total == 0, arrays.one, arrays.divide(elsewhere, total))
+        leave.append(emission.rejected * elsewhere)
         taken.append(emission.taken)
         shares.append(emission.share)
         edges.append(family.children.ravel())

@@ -100,6 +100,8 @@ def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Empt
 
     With r = max(0, target - taken draft) / left and d = draft / kept, where the draft has lost the removed
     tokens, R / W = max(0, r - d / W): taken grows by left / (kept W), and what is left need not be written down.
+    In floats target - taken draft cancels where the children were all but never drafted: there the law given the
+    drafted paths is off by rounding over their probability, and the law of the output is not.
     """
     arrays = tree.arrays
     count = family.children.shape[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -111,6 +112,37 @@ def test_rows_that_are_no_laws_are_refused(name: str, value: float) -> None:
 
 
 @EACH
+@pytest.mark.parametrize("value", [np.nan, -np.nan, 0.0])
+@pytest.mark.parametrize("model", [1, 2])
+def test_whole_rows_that_are_no_laws_are_refused(name: str, model: int, value: float) -> None:
+    given = drafted(0, 3)
+    given[model][0] = value
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="are not laws"):
+        sample(VERIFIERS[name].law(DraftTree(*given, check=False)), np.random.default_rng(0))
+
+
+@EACH
+def test_a_negative_zero_is_zero(name: str) -> None:
+    nodes, target, draft = drafted(0, 3)
+    for y in set(nodes.token[1:].tolist()):
+        other = (y + 3) % VOCAB
+        target[:, other] += target[:, y]
+        target[:, y] = 0
+    right = joint(name, (nodes, target, draft))
+    target[target == 0] = -0.0
+    np.testing.assert_allclose(joint(name, (nodes, target, draft)), right, rtol=0, atol=1e-6)
+
+
+def test_threads_may_share_a_law() -> None:
+    given = large_rows(0, vocab=5000, paths=3, depth=5, noise=0.5)
+    law = VERIFIERS["gbv"].law(DraftTree(*given))
+    right = law.joint()
+    with ThreadPoolExecutor(4) as pool:
+        for table in pool.map(lambda _: law.joint(), range(12)):
+            np.testing.assert_allclose(table, right, rtol=0, atol=1e-14)
+
+
+@EACH
 @pytest.mark.parametrize("paths", [1, 3])
 def test_a_drafted_token_that_the_draft_cannot_draw_is_refused(name: str, paths: int) -> None:
     nodes, target, draft = drafted(0, paths)
@@ -134,13 +166,19 @@ def test_without_numba_the_laws_are_the_same(name: str, monkeypatch: pytest.Monk
     np.testing.assert_allclose(joint(name, given), fast, rtol=0, atol=1e-12)
 
 
-def large_rows(seed: int) -> tuple[PathNodes, np.ndarray, np.ndarray]:
+def large_rows(
+    seed: int,
+    vocab: int | None = None,
+    paths: int | None = None,
+    depth: int | None = None,
+    noise: float | None = None,
+) -> tuple[PathNodes, np.ndarray, np.ndarray]:
     """Rows of thousands of tokens: peaked and flat, like and unlike, with ties, cut to few, of either precision."""
     rng = np.random.default_rng(seed)
-    vocab = int(rng.choice([300, 5000, 30_000]))
-    paths, depth = int(rng.choice([2, 3, 8])), int(rng.choice([1, 3, 5]))
+    vocab = vocab or int(rng.choice([300, 5000, 30_000]))
+    paths, depth = paths or int(rng.choice([2, 3, 8])), depth or int(rng.choice([1, 3, 5]))
     target = rng.choice([0.01, 1, 4]) * rng.standard_normal((depth + 1, vocab))
-    draft = target + rng.choice([1e-6, 1e-3, 0.5, 2]) * rng.standard_normal((depth + 1, vocab))
+    draft = target + (noise or rng.choice([1e-6, 1e-3, 0.5, 2])) * rng.standard_normal((depth + 1, vocab))
     step, kept = rng.choice([0, 0.5, 0.05]), int(rng.choice([20, 200, vocab]))
     laws = []
     for logits in (target, draft):
@@ -156,7 +194,27 @@ def large_rows(seed: int) -> tuple[PathNodes, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_gbv_without_sorting_is_gbv_with_sorting(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = large_rows(seed)
+    compare_with_sorting(large_rows(seed), monkeypatch)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-2])
+def test_gbv_of_models_that_are_nearly_the_same(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    sorted_rows: list[int] = []
+    in_order = CompiledPicked._in_order
+
+    def counted(self: CompiledPicked, keys: np.ndarray, lowest: int = 0) -> np.ndarray:
+        sorted_rows.append(len(keys))
+        return in_order(self, keys, lowest)
+
+    monkeypatch.setattr(CompiledPicked, "_in_order", counted)
+    nodes, target, draft = large_rows(3, vocab=30_000, paths=3, depth=3, noise=noise)
+    compare_with_sorting((nodes, target.astype(np.float32), draft.astype(np.float32)), monkeypatch)
+    assert sorted_rows
+
+
+def compare_with_sorting(
+    given: tuple[PathNodes, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
     laws, picked = [], []
     for least in (1, given[1].shape[1] + 1):
         monkeypatch.setattr(given_rows, "COMPILED_FROM", least)
