@@ -22,18 +22,18 @@ import numpy as np
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, sample
 
 LENGTH = 8
-SCALES = {"mild": 1.0, "peaked": 4.0}
-"""Scale of the normal logits; the draft's are the target's with as much noise again."""
+LAWS = {"mild": (1.0, 0.5), "peaked": (4.0, 0.5), "close": (1.0, 1e-3)}
+"""Scale of the target's normal logits, and the draft's noise on them in that scale."""
 
 
 def drafted_rows(
-    vocab: int, paths: int, scale: float, top_k: int | None, dtype: Any
+    vocab: int, paths: int, scale: float, noise: float, top_k: int | None, dtype: Any
 ) -> tuple[PathNodes, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Paths drafted from the draft's own laws, and the laws of both models at their nodes."""
     rng = np.random.default_rng(0)
     target_logits = scale * rng.standard_normal((LENGTH + 1, vocab), dtype=np.float32)
-    noise = scale * rng.standard_normal((LENGTH + 1, vocab), dtype=np.float32)
-    target, draft = (laws(logits, top_k) for logits in (target_logits, target_logits + noise / 2))
+    moved = scale * noise * rng.standard_normal((LENGTH + 1, vocab), dtype=np.float32)
+    target, draft = (laws(logits, top_k) for logits in (target_logits, target_logits + moved))
     tokens = np.array([[rng.choice(vocab, p=row) for row in draft[:-1]] for _ in range(paths)])
     nodes = PathNodes(tokens)
     # Laws depend on the depth alone: it is the number of rows that counts here.
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--kind", action="append", choices=("numpy", "torch"), help="default: numpy")
     parser.add_argument("--rows", default="float32", choices=("float32", "float64"), help="of both models")
     parser.add_argument("--dtype", default="float64", choices=("float32", "float64"), help="of the laws")
-    parser.add_argument("--scale", action="append", choices=tuple(SCALES), help="default: both")
+    parser.add_argument("--laws", action="append", choices=tuple(LAWS), help="default: mild and peaked")
     parser.add_argument("--top-k", type=int, action="append", help="0 for all tokens; default: 0 and 50")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1, help="of torch")
@@ -97,17 +97,15 @@ def main() -> None:
     print(f"{'verifier':10} {'K':>2} {'V':>7} {'kind':5} {'laws':6} {'top-k':>5} {'unit ms':>8} {'ms':>8} "
           f"{'units':>7} {'units/K':>7} {'memory/L':>8}")  # fmt: skip
     for vocab in options.vocab or [32_000]:
-        for scale in options.scale or SCALES:
+        for kind_of_laws in options.laws or ["mild", "peaked"]:
             for top_k in [0, 50] if options.top_k is None else options.top_k:
                 for paths in options.paths or [1, 4]:
                     for kind in kinds:
-                        rows = drafted_rows(vocab, paths, SCALES[scale], top_k or None, options.rows)
+                        rows = drafted_rows(vocab, paths, *LAWS[kind_of_laws], top_k or None, options.rows)
                         for name in options.verifier or VERIFIERS:
                             if paths == 1 or VERIFIERS[name].multipath:
                                 line = measured(name, rows, kind, options.dtype, options.repeats, clock)
-                                setting = (
-                                    f"{name:10} {paths:2} {vocab:7} {kind:5} {scale:6} {top_k or 'all':>5}"
-                                )
+                                setting = f"{name:10} {paths:2} {vocab:7} {kind:5} {kind_of_laws:6} {top_k or 'all':>5}"
                                 print(f"{setting} {line}", flush=True)
 
 

@@ -143,10 +143,9 @@ class CompiledPicked(Picked):
         found = np.empty_like(keys)
         found = found[: self._kernels.between(keys, lowest, self._kernels.LAST, found)]
         found.sort()
-        settle_ties(found, self._bits, self._nearest)
-        mask = (1 << self._bits) - 1
-        found &= mask
-        return np.subtract(mask, found, out=found)
+        if not self._kernels.settle(found, self._nearest, self._bits, self._kernels.crowd(len(keys))):
+            settle_ties(found, self._bits, self._nearest)
+        return self._kernels.tokens_of(found, self._bits)
 
     def _buffers(self) -> Array:
         return np.empty((3, self.tree.vocab), dtype=np.int64)

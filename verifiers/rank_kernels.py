@@ -31,6 +31,9 @@ BLOCK = 64
 FEW = 1024
 """So many tokens are sorted rather than told apart by narrower bounds."""
 
+SHORT = 32
+"""Runs of so many are sorted by insertion."""
+
 BAND = 64
 """Runs of ties are looked for in so many times `nearest` cells at first."""
 
@@ -128,21 +131,40 @@ def gap_above(keys: Array, at: int, ceiling: int, nearest: int, bits: int, most:
 
 
 @kernel
-def settle(keys: Array, nearest: int, bits: int) -> Array:
-    """The tokens of keys between two gaps in their order, from the lowest up."""
+def settle(keys: Array, nearest: int, bits: int, most: int) -> bool:
+    """Put sorted keys between two gaps into their order, in place; False, not all done, if a run is above `most`."""
     mask = (1 << bits) - 1
-    ordered = np.sort(keys)
-    run = 0
-    previous = ordered[0] >> bits if ordered.size else 0
-    for i in range(ordered.size):
-        cell = ordered[i] >> bits
-        run += cell - previous > nearest
-        previous = cell
-        ordered[i] = run << bits | (ordered[i] & mask)
-    ordered.sort()
-    for i in range(ordered.size):
-        ordered[i] = mask - (ordered[i] & mask)
-    return ordered
+    start = 0
+    while start < keys.size:
+        end = start + 1
+        while end < keys.size and (keys[end] >> bits) - (keys[end - 1] >> bits) <= nearest:
+            end += 1
+        # In one cell keys are in the order of their ids.
+        if keys[end - 1] >> bits > keys[start] >> bits:
+            if end - start > most:
+                return False
+            cell = keys[start] & ~mask
+            if end - start > SHORT:
+                keys[start:end] = np.sort(keys[start:end] & mask) | cell
+            else:
+                for i in range(start, end):
+                    key = keys[i] & mask | cell
+                    j = i
+                    while j > start and keys[j - 1] > key:
+                        keys[j] = keys[j - 1]
+                        j -= 1
+                    keys[j] = key
+        start = end
+    return True
+
+
+@kernel
+def tokens_of(keys: Array, bits: int) -> Array:
+    """The tokens of keys, in their memory."""
+    mask = (1 << bits) - 1
+    for i in range(keys.size):
+        keys[i] = mask - (keys[i] & mask)
+    return keys
 
 
 @kernel
@@ -188,13 +210,15 @@ def pick(
         ):
             break
         width = last if width > last // 16 else 16 * width
-    order = settle(near[start : end + 1], nearest, bits)
+    mass, lowest = 0.0, near[start]
+    near = near[start : end + 1]
+    settle(near, nearest, bits, near.size)
+    order = tokens_of(near, bits)
     place = 0
     for token in tokens:
         for i in range(place, order.size):
             if order[i] == token:
                 place = i
-    mass, lowest = 0.0, near[start]
     for y in range(keys.size):
         mass += np.float64(draft[y]) if keys[y] < lowest else 0.0
     for i in range(place):
@@ -316,7 +340,9 @@ def left_sum(
     found, lowest, under, left = uncertain(keys, target, draft, total, skew, count, nearest, bits, buffers)
     if lowest < 0:
         return -1.0
-    return left + left_in_order(target, draft, settle(found, nearest, bits), under, skew, count)
+    found.sort()
+    settle(found, nearest, bits, found.size)
+    return left + left_in_order(target, draft, tokens_of(found, bits), under, skew, count)
 
 
 @kernel
