@@ -95,12 +95,12 @@ def _fill(order: Array, target: Array, draft: Array, rounding: float) -> None:
     packed &= ~mask
     packed |= reversed_ids
     packed.sort()
-    settle_ties(packed, bits, nearest_cells(vocab, rounding))
+    _settle_ties(packed, bits, nearest_cells(vocab, rounding))
     np.bitwise_and(packed, mask, out=order)
     np.subtract(mask, order, out=order)
 
 
-def settle_ties(packed: Array, bits: int, nearest: int) -> None:
+def _settle_ties(packed: Array, bits: int, nearest: int) -> None:
     """Sort the runs of neighbours that are ties by token id alone, in place."""
     # Few are as near as that: the others need not be looked at closely.
     near = np.flatnonzero(packed[1:] - packed[:-1] < nearest + 1 << bits)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from nodebudget.lp.power_sums import power_sum
-from nodebudget.lp.ratio_order import id_bits, nearest_cells, settle_ties
+from nodebudget.lp.ratio_order import id_bits, nearest_cells
 
 from .arrays import Array
 from .paths import DraftTree
@@ -84,6 +84,7 @@ class CompiledPicked(Picked):
         nodes, vocab = tree.nodes, tree.vocab
         self._bits, self._nearest = id_bits(vocab), nearest_cells(vocab, tree.rounding)
         self._keys = np.empty((nodes.depth, vocab), dtype=np.int64)
+        self._orders: dict[int, Array] = {}
         scratch = np.empty(vocab, dtype=np.int64)
         rows = tree.pairs.target.rows, tree.pairs.draft.rows
         ratios = self._keys.view(np.float64)
@@ -100,7 +101,7 @@ class CompiledPicked(Picked):
                 scratch,
             )
             if token == rank_kernels.CROWDED:
-                order = self._in_order(self._keys[i])
+                order = self._orders[i] = self._in_order(self._keys[i])
                 place = np.flatnonzero(np.isin(order, tokens))[-1]
                 token = order[place]
                 mass = rows[1][path[-1]][order[:place]].sum(dtype=np.float64)
@@ -119,12 +120,11 @@ class CompiledPicked(Picked):
         """As in `Picked`."""
         buffers, sums = self._buffers(), []
         for i, place in enumerate(position.tolist()):
-            keys, target, draft, _, skewed, *_ = there = self._at(place, skew, i)
-            left = self._kernels.left_sum(*there, buffers)
+            _, target, draft, _, skewed, *_ = there = self._at(place, skew, i)
+            left = -1.0 if place in self._orders else self._kernels.left_sum(*there, buffers)
             if left < 0:
-                left = self._kernels.left_in_order(
-                    target, draft, self._in_order(keys), 0.0, skewed, skew.paths
-                )
+                order = self._order(place)
+                left = self._kernels.left_in_order(target, draft, order, 0.0, skewed, skew.paths)
             sums.append(left)
         return (sums + self._undrafted[position]).astype(self.tree.arrays.dtype, copy=False)
 
@@ -133,18 +133,31 @@ class CompiledPicked(Picked):
         left, buffers = self.tree.arrays.empty(len(position), self.tree.vocab), self._buffers()
         for i, place in enumerate(position.tolist()):
             keys, target, draft, _, skewed, *_ = there = self._at(place, skew, i)
-            _, lowest, under, _ = self._kernels.uncertain(*there, buffers)
-            order = self._in_order(keys, max(lowest, 0))
+            lowest, under = -1, 0.0
+            if place not in self._orders:
+                _, lowest, under, _ = self._kernels.uncertain(*there, buffers)
+            order = self._order(place) if lowest < 0 else self._in_order(keys, lowest)
             self._kernels.left_row(keys, target, draft, order, under, skewed, skew.paths, left[i])
         return left
+
+    def _order(self, place: int) -> Array:
+        """All tokens that the draft can draw at a node where too many are nearly tied, in their order."""
+        if place not in self._orders:
+            self._orders[place] = self._in_order(self._keys[place])
+        return self._orders[place]
 
     def _in_order(self, keys: Array, lowest: int = 0) -> Array:
         """The tokens of a node that the draft can draw, with keys from `lowest` up, which has a gap below it."""
         found = np.empty_like(keys)
         found = found[: self._kernels.between(keys, lowest, self._kernels.LAST, found)]
         found.sort()
-        if not self._kernels.settle(found, self._nearest, self._bits, self._kernels.crowd(len(keys))):
-            settle_ties(found, self._bits, self._nearest)
+        most = self._kernels.crowd(len(keys))
+        start, end = self._kernels.settle(found, 0, self._nearest, self._bits, most)
+        while start < end:
+            run = found[start:end]
+            run &= (1 << self._bits) - 1
+            run.sort()  # by numpy, which is faster for so many
+            start, end = self._kernels.settle(found, end, self._nearest, self._bits, most)
         return self._kernels.tokens_of(found, self._bits)
 
     def _buffers(self) -> Array:

@@ -131,10 +131,12 @@ def gap_above(keys: Array, at: int, ceiling: int, nearest: int, bits: int, most:
 
 
 @kernel
-def settle(keys: Array, nearest: int, bits: int, most: int) -> bool:
-    """Put sorted keys between two gaps into their order, in place; False, not all done, if a run is above `most`."""
+def settle(keys: Array, start: int, nearest: int, bits: int, most: int) -> tuple[int, int]:
+    """Put sorted keys between two gaps into their order, in place, from a run on that starts at `start`.
+
+    Returns where the first run of more than `most` starts and ends, with which it stops; the size twice if it is done.
+    """
     mask = (1 << bits) - 1
-    start = 0
     while start < keys.size:
         end = start + 1
         while end < keys.size and (keys[end] >> bits) - (keys[end - 1] >> bits) <= nearest:
@@ -142,7 +144,7 @@ def settle(keys: Array, nearest: int, bits: int, most: int) -> bool:
         # In one cell keys are in the order of their ids.
         if keys[end - 1] >> bits > keys[start] >> bits:
             if end - start > most:
-                return False
+                return start, end
             cell = keys[start] & ~mask
             if end - start > SHORT:
                 keys[start:end] = np.sort(keys[start:end] & mask) | cell
@@ -155,7 +157,7 @@ def settle(keys: Array, nearest: int, bits: int, most: int) -> bool:
                         j -= 1
                     keys[j] = key
         start = end
-    return True
+    return start, start
 
 
 @kernel
@@ -212,7 +214,7 @@ def pick(
         width = last if width > last // 16 else 16 * width
     mass, lowest = 0.0, near[start]
     near = near[start : end + 1]
-    settle(near, nearest, bits, near.size)
+    settle(near, 0, nearest, bits, near.size)
     order = tokens_of(near, bits)
     place = 0
     for token in tokens:
@@ -341,7 +343,7 @@ def left_sum(
     if lowest < 0:
         return -1.0
     found.sort()
-    settle(found, nearest, bits, found.size)
+    settle(found, 0, nearest, bits, found.size)
     return left + left_in_order(target, draft, tokens_of(found, bits), under, skew, count)
 
 
