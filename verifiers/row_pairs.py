@@ -52,17 +52,16 @@ class RowPairs:
 
     def served(self, index: Array) -> Callable[[Array], Array]:
         """From shares (m,) to the sums over tokens of min(draft, share target), of laws, (m,), above the leaves."""
-        rows = (self.target, self.draft)
-        if not self.arrays.hosted:
-            target, draft = (part.laws(index) for part in rows)
-            return lambda share: self.arrays.sum(self.arrays.xp.minimum(draft, target * share[:, None]))
+        parts = self.arrays.parts(len(index), self.target.rows.shape[1])
+        laws = [(self.target.laws(index[some]), self.draft.laws(index[some])) for some in parts]
 
         def sums(share: Array) -> Array:
-            def part(some: slice) -> Array:
-                target, draft = (part.laws(index[some]) for part in rows)
-                return self.arrays.sum(self.arrays.xp.minimum(draft, target * share[some][:, None]))
-
-            return self._in_parts(len(index), part)
+            xp = self.arrays.xp
+            served = [
+                self.arrays.sum(xp.minimum(draft, target * share[some][:, None]))
+                for some, (target, draft) in zip(parts, laws, strict=True)
+            ]
+            return served[0] if len(served) == 1 else xp.concat(served)
 
         return sums
 
