@@ -76,9 +76,7 @@ class RowPairs:
         return self._in_parts(len(index), part)
 
     def _in_parts(self, count: int, part: Callable[[slice], Array]) -> Array:
-        parts = [part(some) for some in self.arrays.parts(count, self.target.rows.shape[1])] or [
-            part(slice(0))
-        ]
+        parts = [part(some) for some in self.arrays.parts(count, self.target.rows.shape[1])]
         return parts[0] if len(parts) == 1 else self.arrays.xp.concat(parts)
 
 
