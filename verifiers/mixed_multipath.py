@@ -115,6 +115,9 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
         inverse = weight.inverse()
         for part in arrays.parts(stop - start, tree.vocab):
             cell = choice.cell[part] if choice.asked is None or choice.asked[part].any() else None
+            if cell is None:
+                left.append(tree.pairs.left_sums(level[part], inverse[part] * choice.lift[part][:, 0]))
+                continue
             rows, total = _left(tree, level[part], inverse[part], choice.lift[part], cell)
             left.append(arrays.sum(rows) / total)
         contest.descend(choice, places, index, drawn)
@@ -153,12 +156,9 @@ def _left(
         cell: (m, V), likewise; None where all cells are in one class.
     """
 
-    def taken(factor: Array) -> Array:
-        if cell is None:
-            return tree.draft_rows(index, inverse * factor * lift[:, 0])
-        return lifted(tree.draft_rows(index, inverse * factor), lift, cell)
-
-    return tree.pairs.left(index, taken)
+    if cell is None:
+        return tree.pairs.left_rows(index, inverse * lift[:, 0])
+    return tree.pairs.left(index, lambda factor: lifted(tree.draft_rows(index, inverse * factor), lift, cell))
 
 
 def _choice(
