@@ -64,6 +64,11 @@ class Arrays:
         together = max(1, IN_CACHE // vocab) if self.hosted else max(1, count)
         return [slice(start, min(start + together, count)) for start in range(0, count, together)]
 
+    def in_parts(self, count: int, vocab: int, part: Callable[[slice], Array]) -> Array:
+        """(count,): numbers of so many rows (count, V), at least one, from those of each of `parts`."""
+        found = [part(some) for some in self.parts(count, vocab)]
+        return found[0] if len(found) == 1 else self.xp.concat(found)
+
     def laws(self, rows: Array, totals: Array) -> Array:
         """Given rows (g, V) over their totals (g,), in the numbers that laws are computed in.
 

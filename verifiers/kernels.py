@@ -12,7 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 
-Array = Any
+from .arrays import Array
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -47,20 +47,6 @@ def look(rows: Array, index: Array, unseen: Array, totals: Array) -> tuple[int, 
         elif off == off and not abs(total - 1) <= off:  # NaN stays NaN
             off = abs(total - 1)
     return count, off
-
-
-@kernel
-def sums_without(rows: Array, index: Array, without: Array, sums: Array) -> None:
-    """sums (m,) = sum of row[index] over all tokens but those of without (m, k)."""
-    for i in range(index.size):
-        row, start, total = rows[index[i]], 0, 0.0
-        for token in np.sort(without[i]):
-            for y in range(start, token):
-                total += np.float64(row[y])
-            start = max(start, token + 1)
-        for y in range(start, row.size):
-            total += np.float64(row[y])
-        sums[i] = total
 
 
 @kernel

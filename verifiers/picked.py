@@ -46,11 +46,12 @@ class Picked:
     def left_sums(self, position: Array, skew: Skew) -> Array:
         """(m,), the sums of `left_rows`."""
         arrays = self.tree.arrays
-        sums = []
-        for some in arrays.parts(len(position), self.tree.vocab):
-            there = Skew(skew.paths, *(part[some] for part in skew[1:]))
-            sums.append(arrays.sum(self.left_rows(position[some], there)))
-        return arrays.xp.concat(sums)
+
+        def part(some: slice) -> Array:
+            there = Skew(skew.paths, *(numbers[some] for numbers in skew[1:]))
+            return arrays.sum(self.left_rows(position[some], there))
+
+        return arrays.in_parts(len(position), self.tree.vocab, part)
 
     def left_rows(self, position: Array, skew: Skew) -> Array:
         """(m, V), max(0, target - skewed draft) at positions on the path, of the target's rows as they were given."""

@@ -35,7 +35,7 @@ class RowPairs:
                 self.arrays.clear(left, without[some])
             return self.arrays.sum(left) / factor
 
-        return self._in_parts(len(index), part)
+        return self.arrays.in_parts(len(index), self.target.rows.shape[1], part)
 
     def left_rows(self, index: Array, taken: Array, share: Array | None = None) -> tuple[Array, Array]:
         """(m, V), what `left_sums` adds up, in memory of its own, times a factor for each row; and the factors, (m,).
@@ -73,11 +73,7 @@ class RowPairs:
             self.arrays.clear(rows, without[some])
             return self.arrays.sum(rows)
 
-        return self._in_parts(len(index), part)
-
-    def _in_parts(self, count: int, part: Callable[[slice], Array]) -> Array:
-        parts = [part(some) for some in self.arrays.parts(count, self.target.rows.shape[1])]
-        return parts[0] if len(parts) == 1 else self.arrays.xp.concat(parts)
+        return self.arrays.in_parts(len(index), self.target.rows.shape[1], part)
 
 
 class CompiledPairs(RowPairs):
@@ -113,10 +109,8 @@ class CompiledPairs(RowPairs):
         return of
 
     def draft_sums(self, index: Array, without: Array) -> Array:
-        """As in `RowPairs`."""
-        sums = np.empty(len(index))
-        self.target.kernels.sums_without(self.draft.rows, index, np.ascontiguousarray(without), sums)
-        return self._numbers(sums / self.draft.totals(index))
+        """As in `RowPairs`: what is left of the draft when nothing is taken from it."""
+        return CompiledPairs(self.draft, self.draft).left_sums(index, np.zeros(len(index)), None, without)
 
     def _taking(self, index: Array, factor: Array, taken: Array, share: Array | None) -> tuple[Array, ...]:
         numbers = factor / self.draft.totals(index), taken, taken if share is None else share
