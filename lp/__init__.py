@@ -2,9 +2,33 @@
 
 Everything here is independent of any particular verifier. `solve_multi_path(instance, paths)` gives the largest
 expected number of accepted tokens that any valid verifier can reach with that many i.i.d. drafted paths.
+
+Read first: `optimum.py`, the front door to the bound. The rooms, each of which imports only those above it:
+
+    numbers/     rationals and exact linear algebra
+    instances/   prefix trees, laws, the file format, random families
+    drafting/    what can be drafted: antichains, hit probabilities, the separation oracle
+    budgets/     node budgets, closed forms
+    programs/    the linear programs as plain data; `readable.py` has them in a dozen lines
+    solving/     float solvers and cutting planes
+    proofs/      certificates and proven bounds, in rationals
+    selection/   which drafted path to pick
 """
 
-from .antichains import (
+from .budgets import (
+    Violation,
+    accepted_tokens,
+    block_budgets,
+    block_coupling,
+    depth_one_optimum,
+    many_paths_floor,
+    many_paths_limit,
+    residual_law,
+    stop_mass,
+    target_matching_violation,
+    token_budgets,
+)
+from .drafting import (
     Antichain,
     best_antichains,
     count_antichains,
@@ -13,41 +37,66 @@ from .antichains import (
     is_antichain,
     violated_antichains,
 )
-from .budgets import (
-    Violation,
-    accepted_tokens,
-    block_budgets,
-    residual_law,
-    stop_mass,
-    target_matching_violation,
-    token_budgets,
+from .instances import (
+    FAMILIES,
+    Instance,
+    PrefixTree,
+    instance_from_json,
+    instance_to_json,
+    load_instance,
+    random_instance,
+    random_top_k_instance,
+    save_instance,
 )
-from .certificates import Certificate, TightAntichain, Verdict, dual_bound
-from .closed_forms import block_coupling, depth_one_optimum, many_paths_floor, many_paths_limit
-from .exact_simplex import ExactOptimum, NotCertified, exact_optimum
-from .families import FAMILIES, random_instance, random_top_k_instance
-from .instance_json import instance_from_json, instance_to_json, load_instance, save_instance
-from .instances import Instance
-from .mixed_rule import MixedRule
-from .mixed_selection import Selection, mixed_selection, skewed_draft
-from .multi_path import enumerated_program, starting_program
-from .node_rules import NodeRule, in_floats, neutral, ratio_ranking
-from .optimum import Optimum, solve_multi_path, solve_single_path
-from .programs import LinearProgram, Row
-from .proven import proven_lower_bound, proven_upper_bound
-from .scores import OnPath
+from .optimum import (
+    Optimum,
+    solve_multi_path,
+    solve_single_path,
+)
+from .programs import (
+    LinearProgram,
+    Row,
+    enumerated_program,
+    single_path_program,
+    starting_program,
+    verifier_budgets,
+    verifier_program,
+)
+from .proofs import (
+    Certificate,
+    ExactOptimum,
+    NotCertified,
+    TightAntichain,
+    Verdict,
+    dual_bound,
+    exact_optimum,
+    proven_lower_bound,
+    proven_upper_bound,
+)
 from .selection import (
+    MixedRule,
+    NodeRule,
+    OnPath,
+    Selection,
     Transport,
     greedy_skewed_draft,
+    in_floats,
+    mixed_selection,
+    neutral,
     ranked_skewed_draft,
+    ratio_ranking,
     selection_from_transport,
+    skewed_draft,
     stable_greedy_skewed_draft,
     transport_stop_mass,
 )
-from .single_path import single_path_program
-from .solvers import Basis, Solution, SolverFailure, Status, solve
-from .trees import PrefixTree
-from .verifier_lp import verifier_budgets, verifier_program
+from .solving import (
+    Basis,
+    Solution,
+    SolverFailure,
+    Status,
+    solve,
+)
 
 __all__ = [
     "FAMILIES",

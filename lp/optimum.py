@@ -10,20 +10,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .antichains import check_paths, violated_antichains
-from .budgets import accepted_tokens, block_budgets
-from .certificates import Certificate, TightAntichain
-from .cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
-from .exact_simplex import NotCertified, exact_optimum
-from .instances import Instance
-from .multi_path import enumerated_program, starting_program
-from .programs import BudgetVariables, LinearProgram, Row
-from .proven import proven_lower_bound, proven_upper_bound
-from .rationals import Array, float_array
-from .single_path import single_path_program
-from .slope_certificates import FINENESS, certificate_from_slopes
-from .slopes import FloatBracket, slope_phase
-from .solvers import Basis, HighsSession, Solution, SolverFailure
+from .budgets.node_budgets import accepted_tokens, block_budgets
+from .drafting.antichains import check_paths, violated_antichains
+from .instances.instance import Instance
+from .numbers.rationals import Array, float_array
+from .programs.linear_program import BudgetVariables, LinearProgram, Row
+from .programs.multi_path import enumerated_program, starting_program
+from .programs.single_path import single_path_program
+from .proofs.certificates import Certificate, TightAntichain
+from .proofs.exact_simplex import NotCertified, exact_optimum
+from .proofs.proven import proven_lower_bound, proven_upper_bound
+from .proofs.slope_certificates import FINENESS, certificate_from_slopes
+from .solving.cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
+from .solving.slopes import FloatBracket, slope_phase
+from .solving.solvers import Basis, HighsSession, Solution, SolverFailure
 
 Method = Literal["cuts", "enumerate"]
 

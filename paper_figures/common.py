@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nodebudget.experiments.results import read_table
+from nodebudget.experiments.storage.results import read_table
 
 Rows = list[dict[str, Any]]
 

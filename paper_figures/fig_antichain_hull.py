@@ -17,9 +17,9 @@ from nodebudget.lp import (
     starting_program,
     violated_antichains,
 )
-from nodebudget.lp.cutting_planes import float_budgets
-from nodebudget.lp.programs import BudgetVariables
-from nodebudget.lp.rationals import Array
+from nodebudget.lp.numbers.rationals import Array
+from nodebudget.lp.programs.linear_program import BudgetVariables
+from nodebudget.lp.solving.cutting_planes import float_budgets
 
 from .common import COLUMN
 

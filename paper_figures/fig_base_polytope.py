@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from nodebudget.lp import depth_one_optimum, greedy_skewed_draft, ranked_skewed_draft
-from nodebudget.lp.rationals import float_array
+from nodebudget.lp.numbers.rationals import float_array
 
 from .common import COLUMN
 from .instances import three_tokens

@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from nodebudget.experiments.mixed_study import PATHS, SHAPE, SIMILARITIES, load
+from nodebudget.experiments.studies.mixed_study import PATHS, SHAPE, SIMILARITIES, load
 
 from .common import COLUMN, curve, look
 

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import networkx as nx
 from nodebudget.lp import Instance, accepted_tokens, solve_multi_path
-from nodebudget.lp.rationals import Array
+from nodebudget.lp.numbers.rationals import Array
 from nodebudget.verifiers import VERIFIERS
 
 from .common import COLUMN

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from nodebudget.verifiers.bootstrap import ratio_interval
+from nodebudget.verifiers.arithmetic.bootstrap import ratio_interval
 
 from .common import COLUMN, LOOKS, look, rows_of, share, values_of, where
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from nodebudget.experiments.cost_model import check, phase_milliseconds
+from nodebudget.experiments.studies.cost_model import check, phase_milliseconds
 
 from .common import COLUMN, Rows, look, pair_rows, values_of, verifiers_of, where
 

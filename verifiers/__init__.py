@@ -1,10 +1,19 @@
-"""Verification algorithms as laws of (accepted node, next token), given the drafted paths."""
+"""Verification algorithms as laws of (accepted node, next token), given the drafted paths.
+
+Read first: `plain/`, each verifier in a few lines of rationals; then `registry.py`, the verifiers by name. The rooms,
+each of which imports only those above it:
+
+    arithmetic/  one set of operations for Fractions, numpy and torch
+    drafts/      a drafted tree with its rows (`DraftTree`), and the law over it (`AcceptanceLaw`)
+    algorithms/  the verifiers, fast at any vocabulary
+    plain/       the same, to be read
+    audit/       judges: is a verifier, or a sampler seen from outside, lossless?
+    decoding/    real pairs of models (needs the extra `llm`)
+"""
 
 from __future__ import annotations
 
-from .laws import AcceptanceLaw
-from .nodes import PathNodes
-from .paths import DraftTree
+from .drafts import AcceptanceLaw, DraftTree, PathNodes
 from .registry import VERIFIERS, Verifier, get_verifier, load_verifier, mixed_verifier
 from .sampling import sample
 

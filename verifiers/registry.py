@@ -11,11 +11,10 @@ from functools import partial
 from typing import Any
 
 from nodebudget.lp import Instance
-from nodebudget.lp.mixed_selection import Selection
+from nodebudget.lp.selection.mixed_selection import Selection
 
-from . import (
+from .algorithms import (
     block_verification,
-    budgets,
     greedy_multipath,
     mixed_multipath,
     nss,
@@ -24,8 +23,9 @@ from . import (
     token_verification,
     traversal,
 )
-from .laws import AcceptanceLaw
-from .paths import DraftTree
+from .algorithms import node_budgets as budgets
+from .drafts.laws import AcceptanceLaw
+from .drafts.paths import DraftTree
 
 LawFunction = Callable[[DraftTree], AcceptanceLaw]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array, Arrays
-from .laws import AcceptanceLaw
-from .paths import DraftTree
+from .arithmetic.arrays import Array, Arrays
+from .drafts.laws import AcceptanceLaw
+from .drafts.paths import DraftTree
 
 BLOCK = 512
 """Entries of a row that are summed together before the running sum."""

@@ -22,8 +22,8 @@ from nodebudget.lp import (
     verifier_program,
     violated_antichains,
 )
-from nodebudget.lp.exact_simplex import exact_optimum
-from nodebudget.lp.rationals import Array, fast
+from nodebudget.lp.numbers.rationals import Array, fast
+from nodebudget.lp.proofs.exact_simplex import exact_optimum
 
 from .grid import PATHS, Case, Grid, random_budgets
 from .statement import Outcome, Statement

@@ -15,7 +15,7 @@ from nodebudget.lp import (
     random_instance,
     solve_multi_path,
 )
-from nodebudget.lp.rationals import Array, exact_array
+from nodebudget.lp.numbers.rationals import Array, exact_array
 from nodebudget.verifiers.audit import ExactAudit
 
 PATHS = (1, 2, 3, 4)

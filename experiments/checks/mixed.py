@@ -14,10 +14,10 @@ from nodebudget.lp import (
     skewed_draft,
     violated_antichains,
 )
-from nodebudget.lp.drafting import count_drafted_tuples
-from nodebudget.lp.node_rules import in_floats, neutral, ratio_ranking
-from nodebudget.lp.rationals import Array
-from nodebudget.lp.scores import OnPath
+from nodebudget.lp.drafting.iid_paths import count_drafted_tuples
+from nodebudget.lp.numbers.rationals import Array
+from nodebudget.lp.selection.node_rules import in_floats, neutral, ratio_ranking
+from nodebudget.lp.selection.scores import OnPath
 from nodebudget.verifiers import mixed_verifier
 from nodebudget.verifiers.audit import audit_exact
 

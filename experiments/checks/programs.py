@@ -17,8 +17,8 @@ from nodebudget.lp import (
     token_budgets,
     verifier_program,
 )
-from nodebudget.lp.exact_simplex import exact_optimum
-from nodebudget.lp.rationals import exact_array
+from nodebudget.lp.numbers.rationals import exact_array
+from nodebudget.lp.proofs.exact_simplex import exact_optimum
 
 from .grid import PATHS, Grid, block_value
 from .statement import Outcome, Statement

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from nodebudget.verifiers import VERIFIERS
 from tqdm import tqdm
 
-from . import budgets, mixed, programs, selection, verifiers
+from ..checks import budgets, mixed, programs, selection, verifiers
 from .grid import PATHS, Case, Grid, block_value, build_grid, greedy_value
 from .statement import Outcome, Statement
 

@@ -17,9 +17,9 @@ from nodebudget.lp import (
     stable_greedy_skewed_draft,
     transport_stop_mass,
 )
-from nodebudget.lp.drafting import drafted_tuples, prefixes
-from nodebudget.lp.rationals import Array, exact_array, float_array
-from nodebudget.lp.selection import ratio_order
+from nodebudget.lp.drafting.iid_paths import drafted_tuples, prefixes
+from nodebudget.lp.numbers.rationals import Array, exact_array, float_array
+from nodebudget.lp.selection.one_ranking import ratio_order
 
 from .grid import PATHS, Case, Grid, block_value, greedy_value
 from .statement import Outcome, Statement

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nodebudget.lp.antichains import check_paths
-from nodebudget.lp.rationals import shortened
+from nodebudget.lp.drafting.antichains import check_paths
+from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import VERIFIERS
 
 LARGEST_TREE = 100_000

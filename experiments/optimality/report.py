@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
-from nodebudget.verifiers.bootstrap import ratio_interval
+from nodebudget.verifiers.arithmetic.bootstrap import ratio_interval
 
-from ..bound import plain
+from ..commands.bound import plain
 from .run import OptimalityResult
 
 NOISE = 1e-9

@@ -14,8 +14,8 @@ from nodebudget.lp import Instance
 from nodebudget.verifiers import get_verifier
 from tqdm import tqdm
 
-from ..parts import Parts, finished
-from ..results import pair_provenance, read_document
+from ..storage.parts import Parts, finished
+from ..storage.results import pair_provenance, read_document
 from ..sweep.rows import optimum_columns
 from .config import OptimalityConfig
 from .local_tokens import with_local_tokens
@@ -89,7 +89,7 @@ def run_optimality(config: OptimalityConfig, file: Path | None = None) -> Optima
         document = read_document(file)
         kept = len(set(table["context"].to_pylist()))
         return OptimalityResult(config, document["pair"], tuple(document["notes"]), table, kept)
-    from ..decode import require_extra
+    from ..pairs.decode import require_extra
 
     require_extra("optimality")
     from nodebudget.verifiers.decoding import load_pair, load_prompts

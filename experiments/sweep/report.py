@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from nodebudget.lp.rationals import shortened
+from nodebudget.lp.numbers.rationals import shortened
 
 from .run import SweepResult
 

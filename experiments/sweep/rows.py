@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 from nodebudget.lp import Instance, Optimum, SolverFailure, solve_multi_path
-from nodebudget.lp.rationals import format_rational
+from nodebudget.lp.numbers.rationals import format_rational
 from nodebudget.verifiers import get_verifier
 
 from .config import InstanceKey, SweepConfig

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from tqdm import tqdm
 
-from ..parts import Parts, finished
-from ..results import provenance, read_table
+from ..storage.parts import Parts, finished
+from ..storage.results import provenance, read_table
 from .backends import backend, in_order_of_completion
 from .config import SweepConfig
 from .rows import chunk_table

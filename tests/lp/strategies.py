@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from nodebudget.lp import Instance, instance_from_json
-from nodebudget.lp.rationals import Array, exact_array
+from nodebudget.lp.numbers.rationals import Array, exact_array
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 SHAPES = ((2, 1), (2, 2), (2, 3), (3, 1), (3, 2))

@@ -25,10 +25,10 @@ from nodebudget.lp import (
     target_matching_violation,
     violated_antichains,
 )
-from nodebudget.lp import cutting_planes as cutting_planes_module
 from nodebudget.lp import optimum as optimum_module
-from nodebudget.lp import solvers as solvers_module
-from nodebudget.lp.solvers import HighsSession
+from nodebudget.lp.solving import cutting_planes as cutting_planes_module
+from nodebudget.lp.solving import solvers as solvers_module
+from nodebudget.lp.solving.solvers import HighsSession
 from plain_definitions import float_optimum, worst_excess
 from strategies import CASES, case_instances, exact_instances, few, motivating, some
 

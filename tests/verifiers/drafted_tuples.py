@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from nodebudget.lp.instances import Instance
+from nodebudget.lp.instances.instance import Instance
 from nodebudget.verifiers import AcceptanceLaw, DraftTree
-from nodebudget.verifiers.greedy_multipath import pick_path
+from nodebudget.verifiers.algorithms.greedy_multipath import pick_path
 
 Paths = list[tuple[int, ...]]
 

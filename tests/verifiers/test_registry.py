@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from drafted_tuples import accepted_tokens, distance_from_target, output_law
-from nodebudget.lp.families import random_instance
+from nodebudget.lp.instances.families import random_instance
 from nodebudget.verifiers import VERIFIERS, Verifier, get_verifier, load_verifier
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from drafted_tuples import OnADevice
-from nodebudget.lp.families import random_instance
+from nodebudget.lp.instances.families import random_instance
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, PathNodes, sample
 
 PATHS = [(0, 1), (2, 1), (0, 0)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..default_instances import TrialInstance, default_instances
 from .adapters import FlatChain, TokenTree, as_sampler, flat_chain, token_tree
 from .coins import NotAThresholdRuleError
 from .exact import audit_exact, draft_tree, picks
@@ -10,6 +9,7 @@ from .findings import Fault, SamplerAudit, TrialFindings
 from .judgement import ExactAudit
 from .sampler import audit_sampler
 from .threshold import audit_threshold_sampler
+from .trial_instances import TrialInstance, default_instances
 
 __all__ = [
     "ExactAudit",

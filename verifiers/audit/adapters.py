@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..nodes import PathNodes
-from ..paths import DraftTree
+from ..drafts.nodes import PathNodes
+from ..drafts.paths import DraftTree
 from ..registry import Verifier
 from ..sampling import sample
 from .calls import MisuseError, Sampler

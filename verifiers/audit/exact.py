@@ -11,15 +11,20 @@ import numpy as np
 from flint import fmpq
 from joblib import Parallel, delayed
 from nodebudget.lp import Instance, Optimum, solve_multi_path
-from nodebudget.lp.antichains import check_paths
-from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
-from nodebudget.lp.rationals import Array, exact_array, fmpq_array, to_fmpq, to_fraction
-from nodebudget.lp.trees import format_context
+from nodebudget.lp.drafting.antichains import check_paths
+from nodebudget.lp.drafting.iid_paths import (
+    DraftedTuple,
+    count_drafted_tuples,
+    drafted_leaves,
+    drafted_tuples,
+)
+from nodebudget.lp.instances.trees import format_context
+from nodebudget.lp.numbers.rationals import Array, exact_array, fmpq_array, to_fmpq, to_fraction
 from tqdm import tqdm
 
-from ..laws import AcceptanceLaw
-from ..nodes import PathNodes
-from ..paths import DraftTree
+from ..drafts.laws import AcceptanceLaw
+from ..drafts.nodes import PathNodes
+from ..drafts.paths import DraftTree
 from ..registry import Verifier
 from .judgement import ExactAudit, judge
 

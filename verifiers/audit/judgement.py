@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, accepted_tokens, violated_antichains
-from nodebudget.lp.antichains import hit_probability
-from nodebudget.lp.rationals import Array, exact_array, to_fmpq, to_fraction
-from nodebudget.lp.trees import format_context
+from nodebudget.lp.drafting.antichains import hit_probability
+from nodebudget.lp.instances.trees import format_context
+from nodebudget.lp.numbers.rationals import Array, exact_array, to_fmpq, to_fraction
 
 
 @dataclass(frozen=True, eq=False)

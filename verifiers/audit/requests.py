@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from nodebudget.lp.trees import full_size
+from nodebudget.lp.instances.trees import full_size
 
-from ..default_instances import TrialInstance
+from .trial_instances import TrialInstance
 
 STRING_LIMIT = 1_000_000
 """Most strings of L + 1 tokens whose law is tested."""

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 from nodebudget.lp import Instance, solve_multi_path
-from nodebudget.lp.trees import format_context
+from nodebudget.lp.instances.trees import format_context
 
-from ..default_instances import TrialInstance, default_instances
 from .calls import PAD, Caller, OutputError, Sampler, sampler_name
 from .contract import check_contract
 from .evidence import MeanTest, StringTest
 from .findings import LOSSLESS, Fault, SamplerAudit, TrialFindings, law_text
 from .requests import Backend, Drafter, Drawn, Source
+from .trial_instances import TrialInstance, default_instances
 
 FIRST_LOOK = 250
 """Requests per instance before the evidence is first looked at; doubled from look to look."""

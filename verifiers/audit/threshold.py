@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, solve_multi_path
-from nodebudget.lp.antichains import check_paths
-from nodebudget.lp.drafting import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes
-from nodebudget.lp.rationals import exact_array, to_fmpq
-from nodebudget.lp.trees import format_context
+from nodebudget.lp.drafting.antichains import check_paths
+from nodebudget.lp.drafting.iid_paths import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes
+from nodebudget.lp.instances.trees import format_context
+from nodebudget.lp.numbers.rationals import exact_array, to_fmpq
 from tqdm import tqdm
 
 from .calls import PAD, OutputError, read_emitted, sampler_name

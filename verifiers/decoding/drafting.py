@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from nodebudget.verifiers.arrays import Arrays
-from nodebudget.verifiers.nodes import PathNodes
+from nodebudget.verifiers.arithmetic.arrays import Arrays
+from nodebudget.verifiers.drafts.nodes import PathNodes
 from nodebudget.verifiers.sampling import draw
 from torch import Tensor
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from nodebudget.verifiers.arrays import Arrays
-from nodebudget.verifiers.laws import AcceptanceLaw
-from nodebudget.verifiers.nodes import PathNodes
-from nodebudget.verifiers.paths import DraftTree
+from nodebudget.verifiers.arithmetic.arrays import Arrays
+from nodebudget.verifiers.drafts.laws import AcceptanceLaw
+from nodebudget.verifiers.drafts.nodes import PathNodes
+from nodebudget.verifiers.drafts.paths import DraftTree
 from nodebudget.verifiers.registry import VERIFIERS, Verifier
 from nodebudget.verifiers.sampling import draw, sample
 from torch import Tensor

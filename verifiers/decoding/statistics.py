@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from nodebudget.verifiers.bootstrap import ratio_interval
+from nodebudget.verifiers.arithmetic.bootstrap import ratio_interval
 
 from .records import Block, Generation
 from .timing import PHASES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from nodebudget.verifiers.nodes import PathNodes
+from nodebudget.verifiers.drafts.nodes import PathNodes
 from torch import Tensor
 from transformers import PreTrainedModel
 

@@ -1,0 +1,174 @@
+"""Random families of instances, each reproducible from its seed.
+
+flat       exact; every law from integer weights 0..9 or 1..9, independent in every context
+identical  exact; flat laws, the draft equal to the target
+iid        exact; one flat law for the target and one for the draft, the same in every context
+markov     exact; flat laws that depend on the last token only
+logits     float; softmax of heavy-tailed logits, the draft's correlated with the target's
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from .instance import Instance, Law
+from .trees import check_shape, full_size
+
+Context = tuple[int, ...]
+LARGEST_WEIGHT = 9
+CANDIDATES = 256
+"""Tokens per context that can be among the top k."""
+
+
+def random_instance(
+    family: str,
+    vocab: int,
+    depth: int,
+    seed: int,
+    *,
+    zeros: float = 0.0,
+    similarity: float = 0.9,
+    concentration: float = 1.0,
+) -> Instance:
+    """Draw one instance of a family.
+
+    Args:
+        family: one of `FAMILIES`.
+        vocab: vocabulary size V.
+        depth: draft length L.
+        seed: any non-negative integer; the same seed gives the same instance.
+        zeros: for the exact families, the probability that a token's weight is zero (at least one stays).
+        similarity: for `logits`, the correlation of the draft's logits with the target's, 0 (independent)
+            to 1 (equal).
+        concentration: for `logits`, the scale of the logits; 1 is mild, 15 is nearly one-hot.
+
+    Raises ValueError for an unknown family or a parameter out of range.
+
+    >>> random_instance("iid", 3, 2, seed=0)
+    Instance(vocab=3, depth=2, nodes=13, exact)
+    """
+    check_shape(vocab, depth)
+    if family not in FAMILIES:
+        raise ValueError(f"family: got {family!r}; expected one of {', '.join(FAMILIES)}")
+    for name, value in (("zeros", zeros), ("similarity", similarity)):
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name}: got {value}; expected a number from 0 to 1")
+    if not 0 < concentration < math.inf:
+        raise ValueError(f"concentration: got {concentration}; expected a positive number")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed: got {seed!r}; expected an integer of at least 0")
+    full_size(vocab, depth)
+    rng = np.random.default_rng(seed)
+    if family == "logits":
+        laws = _logit_laws(rng, vocab, similarity, concentration)
+        key: Callable[[Context], Context] = lambda context: context  # noqa: E731
+    else:
+        laws = _flat_laws(rng, vocab, zeros, identical=family == "identical")
+        key = FAMILIES[family]
+    drawn: dict[Context, tuple[Law, Law]] = {}
+    target: dict[Context, Law] = {}
+    draft: dict[Context, Law] = {}
+    for context in itertools.chain.from_iterable(
+        itertools.product(range(vocab), repeat=length) for length in range(depth + 1)
+    ):
+        kind = key(context)
+        if kind not in drawn:
+            drawn[kind] = laws()
+        target[context] = drawn[kind][0]
+        if len(context) < depth:
+            draft[context] = drawn[kind][1]
+    return Instance.from_laws(vocab, depth, target, draft)
+
+
+def random_top_k_instance(
+    vocab: int,
+    depth: int,
+    seed: int,
+    *,
+    top_k: int,
+    similarity: float = 0.9,
+    concentration: float = 3.0,
+) -> Instance:
+    """Draw a sparse float instance as top-k sampling makes them: few tokens of a large vocabulary have mass.
+
+    In every context some candidates out of the vocabulary get Gaussian logits, the draft's correlated with the
+    target's; both models keep their own top k. Only tokens that both keep have a node.
+
+    Args:
+        vocab, depth, seed, similarity, concentration: as in `random_instance`.
+        top_k: tokens with mass in each law.
+
+    Raises ValueError for a parameter out of range.
+    """
+    check_shape(vocab, depth)
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= vocab:
+        raise ValueError(f"top_k: got {top_k!r}; expected an integer from 1 to the vocabulary size, {vocab}")
+    rng = np.random.default_rng(seed)
+    candidates = min(vocab, max(CANDIDATES, top_k))
+    target: dict[Context, Law] = {}
+    draft: dict[Context, Law] = {}
+    level: list[Context] = [()]
+    for _ in range(depth):
+        below: list[Context] = []
+        for context in level:
+            tokens = rng.choice(vocab, candidates, replace=False)
+            own, other = rng.standard_normal((2, candidates))
+            near = similarity * own + math.sqrt(1 - similarity**2) * other
+            for laws, logits in ((target, own), (draft, near)):
+                kept = np.argsort(-logits)[:top_k]
+                weights = np.exp(concentration * (logits[kept] - logits[kept[0]]))
+                laws[context] = dict(
+                    zip(tokens[kept].tolist(), (weights / weights.sum()).tolist(), strict=True)
+                )
+            below += [(*context, y) for y in sorted(set(target[context]) & set(draft[context]))]
+        level = below
+    return Instance.from_laws(vocab, depth, target, draft, sparse=True)
+
+
+FAMILIES: dict[str, Callable[[Context], Context]] = {
+    "flat": lambda context: context,
+    "identical": lambda context: context,
+    "iid": lambda context: (),
+    "markov": lambda context: context[-1:],
+    "logits": lambda context: context,
+}
+"""Family name -> the part of a context on which its laws depend."""
+
+
+def _flat_laws(
+    rng: np.random.Generator, vocab: int, zeros: float, identical: bool
+) -> Callable[[], tuple[Law, Law]]:
+    def law() -> list[Fraction]:
+        weights = rng.integers(1, LARGEST_WEIGHT + 1, size=vocab)
+        kept = rng.random(vocab) >= zeros
+        kept[rng.integers(vocab)] = True
+        weights = np.where(kept, weights, 0)
+        total = int(weights.sum())
+        return [Fraction(int(w), total) for w in weights]
+
+    def pair() -> tuple[Law, Law]:
+        target = law()
+        return target, target if identical else law()
+
+    return pair
+
+
+def _logit_laws(
+    rng: np.random.Generator, vocab: int, similarity: float, concentration: float
+) -> Callable[[], tuple[Law, Law]]:
+    def softmax(logits: np.ndarray) -> list[float]:
+        weights = np.exp(logits - logits.max())
+        return list((weights / weights.sum()).tolist())
+
+    def pair() -> tuple[Law, Law]:
+        # Student's t with 4 degrees of freedom, scaled to variance 1: a few tokens dominate, as in real models.
+        own, other = rng.standard_t(4, size=(2, vocab)) / math.sqrt(2)
+        near = similarity * own + math.sqrt(1 - similarity**2) * other
+        return softmax(concentration * own), softmax(concentration * near)
+
+    return pair

@@ -1,0 +1,298 @@
+"""An instance: a prefix tree with the target's and the draft's next-token law in every context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..numbers.rationals import Array, constant, fast, fill, float_array, is_exact, settled, to_fraction
+from .trees import PrefixTree, format_context
+
+SUM_TOLERANCE = 1e-9
+"""How far a law given in floats may be from summing to one."""
+
+Law = Sequence[Any] | Mapping[int, Any]
+"""A next-token law: all V probabilities in order, or a mapping from token to probability (others zero)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Target and draft laws on a prefix tree (section 1 of the mathematics), exact (Fraction) or float.
+
+    A node stands for the token that leads to it: `target[z]` is the target's conditional probability of the
+    last token of z given the rest, `draft[z]` the draft's. `Instance.from_laws` builds one from laws.
+
+    Attributes:
+        tree: the prefix tree; in a sparse one, tokens without both target and draft mass have no node.
+        target: array (n,) of conditional target probabilities, 1 at the root.
+        draft: array (n,) of conditional draft probabilities, 1 at the root.
+        leaf_target: array (number of leaves, V), the target's law after each string of length `depth`
+            (the bonus token's law), or None where it was not given: then it is uniform. It never matters for
+            acceptance.
+        off_tree: for a sparse tree, the rest of the laws: node -> {token: (target, draft)} for the tokens
+            that have no node.
+    """
+
+    tree: PrefixTree
+    target: Array
+    draft: Array
+    leaf_target: Array | None = None
+    off_tree: Mapping[int, Mapping[int, tuple[Any, Any]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, array in (("target", self.target), ("draft", self.draft)):
+            if array.shape != (len(self.tree),):
+                raise ValueError(
+                    f"{name}: got shape {array.shape}; expected one entry per node, {len(self.tree)}"
+                )
+        if is_exact(self.target) != is_exact(self.draft):
+            raise ValueError("target and draft must both be exact (Fraction) or both be float")
+        self.target.setflags(write=False)
+        self.draft.setflags(write=False)
+
+    @classmethod
+    def from_laws(
+        cls,
+        vocab: int,
+        depth: int,
+        target: Mapping[tuple[int, ...], Law],
+        draft: Mapping[tuple[int, ...], Law],
+        *,
+        sparse: bool = False,
+    ) -> Instance:
+        """Build an instance from a law per context.
+
+        Args:
+            vocab: vocabulary size V.
+            depth: draft length L.
+            target: context (tuple of token ids) -> law, for every context shorter than L, and for those of
+                length L where the bonus token's law matters (uniform where missing).
+            draft: context -> law, for every context shorter than L.
+            sparse: keep only nodes with both target and draft mass; contexts are then needed only for those.
+
+        The instance is exact when every entry is an int or a Fraction, and float otherwise.
+
+        Raises ValueError that names the context for a missing law, a token outside the vocabulary, a wrong
+        number of entries, a negative or non-finite entry, or a law that does not sum to one (exactly for
+        rationals, within 1e-9 for floats).
+
+        >>> from fractions import Fraction as F
+        >>> small = Instance.from_laws(2, 1, {(): [F(1, 3), F(2, 3)]}, {(): [F(2, 3), F(1, 3)]})
+        >>> small.exact, small.target.tolist()
+        (True, [Fraction(1, 1), Fraction(1, 3), Fraction(2, 3)])
+        """
+        laws = {"target": target, "draft": draft}
+        exact = all(_is_exact_law(law) for table in laws.values() for law in table.values())
+        checked = {
+            name: {ctx: check_law(law, vocab, exact, f"{name} law at context {format_context(ctx)!r}")
+                   for ctx, law in table.items()}
+            for name, table in laws.items()
+        }  # fmt: skip
+        for name, table in checked.items():
+            for ctx in table:
+                _check_context(ctx, vocab, depth, name)
+
+        def both(context: tuple[int, ...]) -> tuple[dict[int, Any], dict[int, Any]]:
+            for name, table in checked.items():
+                if context not in table:
+                    raise ValueError(
+                        f"{name} law at context {format_context(context)!r} is missing; a law is needed for every "
+                        f"context of fewer than {depth} tokens"
+                    )
+            return checked["target"][context], checked["draft"][context]
+
+        if sparse:
+            tree = PrefixTree.grow(vocab, depth, lambda ctx: both(ctx)[0].keys() & both(ctx)[1].keys())
+        else:
+            tree = PrefixTree.full(vocab, depth)
+        return cls._on_tree(tree, both, checked["target"], exact)
+
+    @classmethod
+    def _on_tree(
+        cls, tree: PrefixTree, both: Any, target: Mapping[tuple[int, ...], Any], exact: bool
+    ) -> Instance:
+        zero = Fraction(0) if exact else 0.0
+        target_edge: list[Any] = [zero + 1]
+        draft_edge: list[Any] = [zero + 1]
+        off_tree: dict[int, dict[int, tuple[Any, Any]]] = {}
+        for node in range(tree.leaves.start):
+            target_law, draft_law = both(tree.path(node))
+            tokens = [int(tree.token[child]) for child in tree.children(node)]
+            target_edge += [target_law.get(y, zero) for y in tokens]
+            draft_edge += [draft_law.get(y, zero) for y in tokens]
+            rest = (target_law.keys() | draft_law.keys()).difference(tokens)
+            if rest:
+                off_tree[node] = {y: (target_law.get(y, zero), draft_law.get(y, zero)) for y in sorted(rest)}
+        rows = [target.get(tree.path(leaf)) for leaf in tree.leaves]
+        leaf_target = None
+        if any(row is not None for row in rows):
+            uniform = Fraction(1, tree.vocab) if exact else 1.0 / tree.vocab
+            full = [[uniform if row is None else row.get(y, zero) for y in range(tree.vocab)] for row in rows]
+            leaf_target = np.array(full, dtype=object if exact else np.float64)
+        pack = fill if exact else np.array
+        return cls(tree, pack(target_edge), pack(draft_edge), leaf_target, off_tree)
+
+    def __repr__(self) -> str:
+        kind = "exact" if self.exact else "float"
+        return f"Instance(vocab={self.vocab}, depth={self.depth}, nodes={len(self.tree)}, {kind})"
+
+    @property
+    def vocab(self) -> int:
+        """Vocabulary size V."""
+        return self.tree.vocab
+
+    @property
+    def depth(self) -> int:
+        """Draft length L."""
+        return self.tree.depth
+
+    @property
+    def exact(self) -> bool:
+        """True where every probability is a Fraction."""
+        return is_exact(self.target)
+
+    @cached_property
+    def joint_target(self) -> Array:
+        """array (n,): the target's probability of each node's whole string."""
+        return self._joint(self.target)
+
+    @cached_property
+    def joint_draft(self) -> Array:
+        """array (n,): the draft's probability of each node's whole string."""
+        return self._joint(self.draft)
+
+    def _joint(self, conditional: Array) -> Array:
+        return settled(self.tree.multiply_down(fast(conditional)))
+
+    @cached_property
+    def live(self) -> Array:
+        """bool array (n,): nodes with both target and draft mass. Every other node has budget zero."""
+        return np.asarray((self.joint_target > 0) & (self.joint_draft > 0), dtype=bool)
+
+    def target_law(self, node: int) -> Array:
+        """array (V,): the target's next-token law at a node, the leaves included."""
+        if node in self.tree.leaves:
+            if self.leaf_target is None:
+                return constant(self.target, 1)[:1].repeat(self.vocab) / self.vocab
+            return np.array(self.leaf_target[node - self.tree.leaves.start])
+        return self._law(node, self.target, 0)
+
+    def draft_law(self, node: int) -> Array:
+        """array (V,): the draft's next-token law at a node above the leaves."""
+        if node in self.tree.leaves:
+            raise ValueError(f"the draft has no law after {self.depth} tokens, the draft length")
+        return self._law(node, self.draft, 1)
+
+    def _law(self, node: int, edges: Array, which: int) -> Array:
+        law = constant(edges, 0)[:1].repeat(self.vocab)
+        below = self.tree.children(node)
+        law[self.tree.token[below.start : below.stop]] = edges[below.start : below.stop]
+        for y, pair in self.off_tree.get(node, {}).items():
+            law[y] = pair[which]
+        return law
+
+    def to_float(self) -> Instance:
+        """The same instance in floats, every probability rounded to the nearest."""
+        if not self.exact:
+            return self
+        off_tree = {
+            z: {y: (float(p), float(q)) for y, (p, q) in rest.items()} for z, rest in self.off_tree.items()
+        }
+        leaf = None if self.leaf_target is None else float_array(self.leaf_target)
+        return Instance(self.tree, float_array(self.target), float_array(self.draft), leaf, off_tree)
+
+    def without_leaf_laws(self) -> Instance:
+        """The same instance without the target's laws at the leaves, on which no linear program depends.
+
+        On a wide tree they are most of the numbers.
+        """
+        return Instance(self.tree, self.target, self.draft, off_tree=self.off_tree)
+
+    def to_exact(self) -> Instance:
+        """The rational reading of a float instance, on which an exact statement can be made.
+
+        Every float is taken as the dyadic rational that it is, except that the largest entry of each law is
+        replaced by one minus the others, so that the law sums to one exactly. That changes it by what the sum
+        misses: some 1e-16 for a law in full precision, never more than the 1e-9 that is accepted.
+        """
+        if self.exact:
+            return self
+        laws: dict[str, dict[tuple[int, ...], dict[int, Fraction]]] = {"target": {}, "draft": {}}
+        for node in range(len(self.tree)):
+            path = self.tree.path(node)
+            if node not in self.tree.leaves:
+                laws["draft"][path] = _dyadic_law(self.draft_law(node))
+                laws["target"][path] = _dyadic_law(self.target_law(node))
+            elif self.leaf_target is not None:
+                laws["target"][path] = _dyadic_law(self.target_law(node))
+        both = lambda context: (laws["target"][context], laws["draft"][context])  # noqa: E731
+        return self._on_tree(self.tree, both, laws["target"], exact=True)
+
+    def prune(self) -> Instance:
+        """The sparse instance of the live nodes: the same linear programs on a smaller tree."""
+        tree, old = self.tree.restrict(self.live)
+        off_tree: dict[int, dict[int, tuple[Any, Any]]] = {}
+        for new, node in enumerate(old):
+            rest = dict(self.off_tree.get(int(node), {}))
+            for child in self.tree.children(int(node)):
+                pair = (self.target[child], self.draft[child])
+                if not self.live[child] and any(pair):
+                    rest[int(self.tree.token[child])] = pair
+            if rest:
+                off_tree[new] = rest
+        leaf = None
+        if self.leaf_target is not None:
+            leaf = self.leaf_target[self.live[self.tree.leaves.start :]]
+        return Instance(tree, self.target[old], self.draft[old], leaf, off_tree)
+
+
+def check_law(law: Law, vocab: int, exact: bool, where: str) -> dict[int, Any]:
+    """A law as {token: probability} without its zeros, checked; ValueError names `where` and the entry."""
+    if isinstance(law, Mapping):
+        items = list(law.items())
+    else:
+        if len(law) != vocab:
+            raise ValueError(f"{where}: got {len(law)} entries; expected {vocab}, one per token")
+        items = list(enumerate(law))
+    for y, value in items:
+        if not 0 <= y < vocab:
+            raise ValueError(f"{where}: token {y} is outside the vocabulary 0..{vocab - 1}")
+        if not 0 <= value < float("inf"):  # catches NaN as well
+            raise ValueError(f"{where}, token {y}: got {value}; expected a finite number of at least 0")
+    total = sum((value for _, value in items), Fraction(0) if exact else 0.0)
+    if total != 1 if exact else abs(total - 1) > SUM_TOLERANCE:
+        raise ValueError(f"{where}: the entries sum to {total}; expected 1")
+    number = Fraction if exact else float
+    return {int(y): number(value) for y, value in items if value > 0}
+
+
+def _is_exact_law(law: Law) -> bool:
+    values = law.values() if isinstance(law, Mapping) else law
+    return all(isinstance(v, int | Fraction) for v in values)
+
+
+def _check_context(context: tuple[int, ...], vocab: int, depth: int, name: str) -> None:
+    where = f"{name} law at context {format_context(context)!r}"
+    for y in context:
+        if not 0 <= y < vocab:
+            raise ValueError(f"{where}: token {y} is outside the vocabulary 0..{vocab - 1}")
+    if len(context) > depth:
+        raise ValueError(
+            f"{where}: the context has {len(context)} tokens; expected at most the depth, {depth}"
+        )
+
+
+def _dyadic_law(law: Array) -> dict[int, Fraction]:
+    tokens = np.flatnonzero(law)
+    support = {y: to_fraction(value) for y, value in zip(tokens.tolist(), law[tokens].tolist(), strict=True)}
+    largest = int(np.argmax(law))
+    # All denominators are powers of two: sums of integers over the largest of them.
+    unit = max(value.denominator for value in support.values())
+    rest = sum(value.numerator * (unit // value.denominator) for y, value in support.items() if y != largest)
+    support[largest] = Fraction(unit - rest, unit)
+    return support

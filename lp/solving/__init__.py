@@ -1,0 +1,9 @@
+"""Solving: the float solvers, cutting planes, and the programs of large trees.
+
+Read first: `cutting_planes.py`. `solvers.py` is the only file that talks to HiGHS, scipy and cvxpy; `slopes.py` has
+the form in which large trees are solved.
+"""
+
+from .solvers import Basis, Solution, SolverFailure, Status, solve
+
+__all__ = ["Basis", "Solution", "SolverFailure", "Status", "solve"]

@@ -1,0 +1,72 @@
+"""The tables of the README's results section are those of the stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from nodebudget.paper_figures import RESULTS
+from nodebudget.paper_figures.common import Rows, look, mean, pair_rows, rows_of, share, verifiers_of, where
+from nodebudget.paper_figures.fig_share_of_optimum import GROUPS
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PATHS = (1, 2, 4, 8)
+
+
+def shares() -> Iterator[list[str]]:
+    """Percent of OPT_2 by verifier and family."""
+    rows = rows_of(RESULTS, "families")
+    groups = [where(rows, family=family, similarity=similarity) for family, similarity, _ in GROUPS]
+    for name in verifiers_of(rows):
+        yield [look(name).label, *(f"{share(where(group, verifier=name)):.1%}" for group in groups)]
+
+
+def more_paths() -> Iterator[list[str]]:
+    """Block efficiency by verifier, similarity and K."""
+    rows = rows_of(RESULTS, "paths")
+
+    def line(label: str, name: str, column: str) -> list[str]:
+        own = where(rows, verifier=name)
+        groups = (where(own, similarity=similarity, paths=k) for similarity in (0.5, 0.95) for k in PATHS)
+        return [label, *(f"{1 + mean(group, column):.2f}" for group in groups)]
+
+    yield line("OPT_K", "bv", "optimum")
+    for name in verifiers_of(rows):
+        yield line(look(name).label, name, "accepted_tokens")
+
+
+def decoding() -> Iterator[list[str]]:
+    """Block efficiency on the real pair with its interval, by verifier and K."""
+    rows = pair_rows(RESULTS, "decoding")
+    paths = sorted({row["paths"] for row in rows})
+    for name in verifiers_of(rows):
+        if name != "autoregressive":
+            cells = [efficiency(where(rows, verifier=name, paths=k)) for k in paths]
+            yield [look(name).label, *cells]
+
+
+def efficiency(rows: Rows) -> str:
+    """Of no run or one."""
+    if not rows:
+        return ""
+    (row,) = rows
+    low, high = row["expected_interval_low"], row["expected_interval_high"]
+    return f"{row['expected_block_efficiency']:.2f} ({low:.2f} to {high:.2f})"
+
+
+def written(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |".replace("  ", " ")
+
+
+@pytest.mark.parametrize("table", [shares, more_paths, decoding])
+def test_every_row_is_in_the_readme(table: Callable[[], Iterator[list[str]]]) -> None:
+    rows = [written(cells) for cells in table()]
+    assert len(rows) >= 4
+    for row in rows:
+        assert row in README, row
+
+
+def test_a_wrong_number_would_be_noticed() -> None:
+    row = next(iter(shares()))
+    assert written([*row[:-1], "99.9%"]) not in README

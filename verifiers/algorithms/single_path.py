@@ -1,0 +1,86 @@
+"""Laws that accept a prefix of one path: token verification, and block verification on any path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..arithmetic.arrays import Array
+from ..arithmetic.extended import Extended, extended
+from ..drafts.laws import AcceptanceLaw, residual_laws
+from ..drafts.paths import DraftTree
+
+Left = Callable[[Array, Array], Array]
+"""From positions (m,) on a path, 0..L-1, and how much is taken from the target there, (m,), to what is left."""
+
+Residual = Callable[[Array], Array]
+"""From positions (m,) on a path, 0..L-1, to what is left of the target's laws there, (m, V), in memory of its own."""
+
+
+def along_path(tree: DraftTree, path: Array, stop: Array, residual: Residual) -> AcceptanceLaw:
+    """The law that accepts the first i tokens of one path with a given probability.
+
+    Args:
+        tree: the drafted paths.
+        path: (L + 1,) index array, the nodes of the path from the root; it may have been chosen on the
+            device.
+        stop: (L + 1,), Pr[|Z| = i].
+        residual: the law of Y given |Z| = i < L, up to a factor. A row without mass belongs to an i that has no
+            probability; the target's row stands in for it. After the last token Y is drawn from the target.
+    """
+    arrays, xp, depth = tree.arrays, tree.arrays.xp, tree.nodes.depth
+    lengths = arrays.index(tree.nodes.lengths)
+    everywhere = arrays.positions(len(tree.nodes))
+    on_path = arrays.take(path, lengths) == everywhere
+
+    def rows(index: Array) -> Array:
+        length = arrays.take(lengths, index)
+        inside = arrays.take(on_path, index) & (length < depth)
+        position = xp.where(length < depth, length, depth - 1)
+        return residual_laws(tree, index, lambda: residual(position), inside)
+
+    return AcceptanceLaw(tree, xp.where(on_path, arrays.take(stop, lengths), arrays.zero), rows)
+
+
+def block_along_path(
+    tree: DraftTree, path: Array, drafted: Extended, left_sums: Left, left_rows: Left
+) -> AcceptanceLaw:
+    """Block verification on one path that was drawn from certain conditional laws.
+
+    With target conditionals p and these conditionals q along the path x: w_0 = 1 and
+    w_i = min(1, w_{i-1} p(x_i) / q(x_i)). For i < L, S_i = sum_y max(0, w_i p(y) - q(y)) and
+    h_i = S_i / (S_i + 1 - w_i), 1 where the denominator is 0; h_0 = 1 and h_L = w_L. The accepted length is
+    the largest i whose coin of probability h_i succeeds, Pr[|Z| = i] = h_i prod_{j > i} (1 - h_j), and Y is
+    drawn from max(0, w_i p - q), from p at i = L.
+
+    Args:
+        tree: the drafted paths, for the target's probabilities.
+        path: (L + 1,) index array, the nodes of the path.
+        drafted: (L,), the probabilities in q of the path's tokens, which may be too small for a float.
+        left_sums: the sums of max(0, p - taken q).
+        left_rows: these rows themselves.
+    """
+    arrays, xp = tree.arrays, tree.arrays.xp
+    weights = extended(arrays, tree.wanted_along(path)).over(drafted).capped_products()
+    positions = arrays.positions(tree.nodes.depth)
+    before = weights.take(positions)
+    # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.
+    inverse, values = before.inverse(), weights.value()
+    lack = 1 - values[:-1]
+    # Coins of weight one never fail, the root's among them, and those of weight zero always do: what is left there
+    # is not summed, where that can be seen.
+    below = positions[1:]
+    if arrays.numpy:
+        below = below[(lack[1:] > 0) & (values[1:-1] > 0)]
+    sums = arrays.zeros(len(positions))
+    if len(below):
+        sums[below] = left_sums(below, arrays.take(inverse, below))
+    excess = before.times(sums).value()
+    # How often coins 1 .. L fail: never where S + 1 - w = 0. The coin at the root never fails.
+    miss = xp.concat([arrays.divide(lack, excess + lack)[1:], 1 - values[-1:]])
+    beyond = xp.flip(arrays.products(xp.flip(miss, axis=0)), axis=0)
+    success = xp.concat([arrays.ones(1), 1 - miss])
+
+    def residual(position: Array) -> Array:
+        return left_rows(position, arrays.take(inverse, position))
+
+    return along_path(tree, path, success * beyond, residual)

@@ -1,0 +1,37 @@
+"""SpecInfer: multi-step speculative sampling, one drafted continuation after the other."""
+
+from __future__ import annotations
+
+from ..arithmetic.arrays import Arrays
+from ..drafts.laws import AcceptanceLaw
+from ..drafts.paths import DraftTree
+from .topdown import Continuations, Emission, top_down
+
+
+def law(tree: DraftTree) -> AcceptanceLaw:
+    """Walk down the tree; at each node try the continuations t_1 .. t_m in turn, duplicates included.
+
+    With r = target at first, t_j is accepted with probability min(1, r(t_j) / draft(t_j)); after a rejection
+    r becomes the residual max(0, r - draft) over its sum. After m rejections the token is drawn from r.
+    Lossless.
+
+    Reference: arXiv:2305.09781; statement 10.1.
+    """
+    return top_down(tree, rule)
+
+
+def rule(arrays: Arrays, here: Continuations) -> Emission:
+    """Accept the continuations in turn against what earlier ones left of the target (`topdown.Rule`)."""
+    nodes, count = here.wanted.shape
+    rejected, accepted = arrays.ones(nodes), []
+    # Residual after residual is max(0, target - taken draft) over its sum, `left`.
+    taken, left = arrays.zeros(nodes), arrays.ones(nodes)
+    for j in range(count):
+        drafted = here.drafted[:, j]
+        wanted = arrays.divide(arrays.positive(here.wanted[:, j] - taken * drafted), left)
+        accepted.append(rejected * arrays.divide(arrays.xp.minimum(wanted, drafted), drafted))
+        rejected = rejected * arrays.divide(arrays.positive(drafted - wanted), drafted)
+        taken = taken + left
+        if j + 1 < count:
+            left = here.left(taken)
+    return Emission(accepted, rejected, taken)

@@ -1,0 +1,329 @@
+"""K drafted paths with the laws along them: all that a verifier is shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from nodebudget.lp.instances.instance import Instance
+from nodebudget.lp.instances.trees import format_context
+from nodebudget.lp.numbers.rationals import exact_array
+
+from ..arithmetic.arrays import DTYPES, Array, Arrays
+from .given_rows import GivenRows
+from .nodes import PathNodes
+from .row_pairs import row_pairs
+from .rows import call_rows, check_rows, read_rows, rounding, sum_tolerance, undrafted
+
+Rows = Array | Callable[[tuple[int, ...]], Any]
+"""Next-token laws: an array, or a function from a context (tuple of token ids) to its law."""
+
+
+class DraftTree:
+    """Drafted paths as distinct nodes, with the target's and the draft's next-token law at each of them.
+
+    The shape (`nodes`) is host integers. The laws are rationals (numpy object arrays of Fractions), numpy
+    floats, or torch tensors, which stay on their device. Float rows are converted to `dtype` and divided by
+    their sum, so that rows given in float16 or bfloat16 are laws again. That is done when a row is needed: the
+    caller's arrays are never changed, and should not be until a sample is drawn.
+
+    The draft rows must be the very laws that the paths were drawn from, after temperature, top-k and top-p,
+    and the target rows must have gone through the same processing.
+
+    Attributes:
+        nodes: the distinct nodes (`PathNodes`); n of them, `nodes.inner` above the leaves.
+        arrays: the operations on the numbers that laws are computed in.
+        pairs: the rows as they were given, and the sums over the vocabulary that verifiers need (`RowPairs`).
+        rounding: how far, relatively, numbers that should be equal may be apart in these rows; 0 where exact.
+    """
+
+    def __init__(
+        self,
+        nodes: PathNodes,
+        target: Array,
+        draft: Array,
+        *,
+        dtype: str = "float64",
+        check: bool | None = None,
+    ) -> None:
+        """Build from one row per distinct node, as a tree-attention pass gives them.
+
+        Args:
+            nodes: the shape.
+            target: (n, V), the target's law after each node, in the order of `nodes`.
+            draft: (nodes.inner, V), the draft's law after each node above the leaves.
+            dtype: what float laws are computed in, "float64" or "float32"; rationals stay rationals.
+            check: look at the values as well. True raises for a row that is not a law and for a drafted token
+                to which the draft gives no probability. The default is True for numpy rows and False for
+                torch rows, because looking at them makes the host wait for the device. Rows that were not
+                looked at here are still judged when a sample is drawn, if they had a part in the law.
+
+        Raises ValueError for rows of the wrong shape, of different kinds or on different devices, for a
+        drafted token outside the vocabulary, and for what `check` finds.
+        """
+        if dtype not in DTYPES:
+            raise ValueError(
+                f"dtype: got {dtype!r}; expected {' or '.join(DTYPES)}, for rows of any precision"
+            )
+        target, draft = read_rows("target", target), read_rows("draft", draft)
+        check_rows(target, draft, nodes)
+        self.nodes = nodes
+        self.arrays = Arrays(target, dtype)
+        self._as_tensors: Callable[[Array], Array] | None = None
+        self.rounding = max(rounding(rows, self.arrays.precision) for rows in (target, draft))
+        self._tolerance = max(sum_tolerance(rows, self.arrays.precision) for rows in (target, draft))
+        numbers = self.arrays.numbers
+        self.pairs = row_pairs(
+            *(GivenRows(numbers(rows) if self.exact else rows, self.arrays) for rows in (target, draft))
+        )
+        if check or (check is None and not self.arrays.torch):
+            self._check()
+
+    @classmethod
+    def from_paths(
+        cls, paths: Any, target: Rows, draft: Rows, *, dtype: str = "float64", check: bool | None = None
+    ) -> DraftTree:
+        """Build from rows per path position, as a decoding loop has them, or from functions.
+
+        Args:
+            paths: K x L token ids.
+            target: (K, L + 1, V); `target[k, i]` is the target's law after the first i tokens of path k. Or a
+                function from a context to its law, called once per distinct node.
+            draft: (K, L, V), likewise.
+            dtype, check: as in `DraftTree`.
+
+        Where several paths pass a node, the row of the first of them is used.
+
+        Raises ValueError as `DraftTree` does.
+
+        >>> import numpy as np
+        >>> uniform = np.full(3, 1 / 3)
+        >>> tree = DraftTree.from_paths([[0, 2], [0, 1]], lambda context: uniform, lambda context: uniform)
+        >>> tree
+        DraftTree(paths=2, depth=2, vocab=3, nodes=4, float64)
+        """
+        nodes = PathNodes(paths)
+        rows = []
+        for name, given, positions in (("target", target, nodes.depth + 1), ("draft", draft, nodes.depth)):
+            count = len(nodes) if name == "target" else nodes.inner
+            if callable(given):
+                rows.append(call_rows(name, given, nodes, count))
+                continue
+            read = read_rows(name, given)
+            if len(read.shape) != 3 or tuple(read.shape[:2]) != (nodes.paths, positions):
+                raise ValueError(
+                    f"{name}: got shape {tuple(read.shape)}; expected ({nodes.paths}, {positions}, V), a row "
+                    f"for each path after each of its first 0 .. {positions - 1} tokens"
+                )
+            path, position = nodes.first_passing
+            flat = read.reshape((nodes.paths * positions, read.shape[2]))
+            arrays = Arrays(flat, "float64")
+            rows.append(arrays.take(flat, arrays.index((path * positions + position)[:count])))
+        return cls(nodes, rows[0], rows[1], dtype=dtype, check=check)
+
+    @classmethod
+    def from_instance(cls, instance: Instance, paths: Any) -> DraftTree:
+        """Build from drafted paths of an instance; exact where the instance is.
+
+        A drafted token that a sparse instance has no node for has target probability zero: it is never
+        accepted, and neither is anything below it. The rows below it are taken as uniform; they do not
+        matter.
+
+        Raises ValueError for paths that are not of the instance's depth, a token outside its vocabulary, and
+        a drafted token to which the draft gives probability zero.
+        """
+        nodes = PathNodes(paths)
+        if nodes.depth != instance.depth:
+            raise ValueError(f"paths: got {nodes.depth} tokens a path; expected the depth, {instance.depth}")
+        if nodes.token.max() >= instance.vocab:
+            node = int(np.argmax(nodes.token >= instance.vocab))
+            outside = f"token {nodes.token[node]} is outside the vocabulary 0..{instance.vocab - 1}"
+            raise ValueError(f"{nodes.where_drafted(node)}: {outside}")
+        target, draft = [], []
+        uniform = [Fraction(1, instance.vocab) if instance.exact else 1.0 / instance.vocab] * instance.vocab
+        places: list[int | None] = []
+        for node in range(len(nodes)):
+            place = _place(instance, nodes, node, places)
+            places.append(place)
+            target.append(uniform if place is None else instance.target_law(place))
+            if node < nodes.inner:
+                draft.append(uniform if place is None else instance.draft_law(place))
+            if node and not draft[nodes.parent[node]][nodes.token[node]] > 0:
+                raise ValueError(undrafted(nodes, node))
+        kind = object if instance.exact else np.float64
+        return cls(nodes, np.array(target, dtype=kind), np.array(draft, dtype=kind), check=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"DraftTree(paths={self.nodes.paths}, depth={self.nodes.depth}, vocab={self.vocab}, "
+            f"nodes={len(self.nodes)}, {self.arrays.precision})"
+        )
+
+    def in_memory(self) -> DraftTree:
+        """What verifiers compute on: torch rows in this machine's memory as numpy arrays, else the tree itself.
+
+        Numpy's operations on a few numbers cost far less. The memory is shared, and what the tree that is
+        returned and its laws hand out are torch tensors all the same.
+        """
+        rows = (self.pairs.target.rows, self.pairs.draft.rows)
+        if not (self.arrays.torch and self.arrays.hosted and all(part.itemsize >= 4 for part in rows)):
+            return self
+        tree = DraftTree.__new__(DraftTree)
+        tree.nodes, tree.rounding, tree._tolerance = self.nodes, self.rounding, self._tolerance
+        # DLPack refuses the memory of any other device.
+        target, draft = (np.from_dlpack(part) for part in rows)
+        tree.arrays = Arrays(target, self.arrays.precision)
+        tree.pairs = row_pairs(GivenRows(target, tree.arrays), GivenRows(draft, tree.arrays))
+        tree._as_tensors = self.arrays.xp.asarray
+        return tree
+
+    @property
+    def vocab(self) -> int:
+        """Vocabulary size V."""
+        return int(self.pairs.target.rows.shape[1])
+
+    @property
+    def exact(self) -> bool:
+        """True where the laws are rationals."""
+        return self.arrays.exact
+
+    @cached_property
+    def target(self) -> Array:
+        """(n, V): the target's law after each node, Fractions where exact."""
+        return self._read_only(self.working_rows()[0])
+
+    @cached_property
+    def draft(self) -> Array:
+        """(nodes.inner, V): the draft's law after each node above the leaves, Fractions where exact."""
+        return self._read_only(self.working_rows()[1])
+
+    def working_rows(self) -> tuple[Array, Array]:
+        """`target` and `draft` in the numbers that laws are computed in: flint rationals where exact."""
+        return self._working_rows
+
+    @cached_property
+    def _working_rows(self) -> tuple[Array, Array]:
+        laws = tuple(
+            self.arrays.laws(
+                self.arrays.numbers(given.rows), given.totals(self.arrays.positions(len(given.rows)))
+            )
+            for given in (self.pairs.target, self.pairs.draft)
+        )
+        if not self.arrays.torch and self._as_tensors is None:
+            for rows in laws:
+                rows.setflags(write=False)
+        return laws
+
+    def target_rows(self, index: Array) -> Array:
+        """(m, V): the target's laws after the nodes of an index array (m,), without a copy of all others."""
+        return self.pairs.target.laws(index)
+
+    def draft_rows(self, index: Array, scale: Array | None = None) -> Array:
+        """(m, V): the draft's laws after the nodes of an index array (m,), all above the leaves, times scale (m,)."""
+        return self.pairs.draft.laws(index, scale)
+
+    @cached_property
+    def wanted(self) -> Array:
+        """(n - 1,): the target's probability of each node's last token, without the root; working numbers."""
+        return self.pairs.target.entries(*self._edges)
+
+    @cached_property
+    def drafted(self) -> Array:
+        """(n - 1,): the draft's probability of each node's last token, without the root; working numbers."""
+        return self.pairs.draft.entries(*self._edges)
+
+    def wanted_along(self, path: Array) -> Array:
+        """(L,): `wanted` of the nodes below the root of a path, an index array (L + 1,)."""
+        if self.arrays.numpy:
+            return self.pairs.target.entries(path[:-1], self.nodes.token[path[1:]])
+        return self.arrays.take(self.wanted, path[1:] - 1)
+
+    def drafted_along(self, path: Array) -> Array:
+        """(L,): `drafted` of the nodes below the root of a path, an index array (L + 1,)."""
+        if self.arrays.numpy:
+            return self.pairs.draft.entries(path[:-1], self.nodes.token[path[1:]])
+        return self.arrays.take(self.drafted, path[1:] - 1)
+
+    @cached_property
+    def _edges(self) -> tuple[Array, Array]:
+        """(n - 1,) twice: each node's parent and last token, without the root."""
+        return self.arrays.index(self.nodes.parent[1:]), self.arrays.index(self.nodes.token[1:])
+
+    @property
+    def row_error(self) -> Array:
+        """(1,): how far the given float rows are from laws, on the device; at most 1 where all is well.
+
+        The largest distance of a row's total from one, in units of the tolerance for the rows' precision; NaN
+        or infinite for NaN, for a negative entry, and for a drafted token that the draft gives no
+        probability. Of numpy rows, those that were looked at so far.
+        """
+        errors = [given.error() for given in (self.pairs.target, self.pairs.draft)]
+        if self.arrays.numpy:
+            worst = math.nan if any(map(math.isnan, errors)) else max(errors)
+            return np.array([math.inf if self._undraftable else worst / self._tolerance])
+        xp = self.arrays.xp
+        error = xp.max(xp.stack(errors)) / self._tolerance
+        return xp.reshape(xp.where(self._undraftable, xp.inf, error), (1,))
+
+    @cached_property
+    def _undraftable(self) -> Array:
+        """(): whether there is a drafted token to which the draft gives no probability."""
+        return self.arrays.xp.min(self.pairs.draft.given_entries(*self._edges)) <= 0
+
+    def handed_out(self, values: Array) -> Array:
+        """Working numbers as callers have them: Fractions where exact, torch tensors where the rows were given so."""
+        if self.exact:
+            return exact_array(values.ravel()).reshape(values.shape)
+        return values if self._as_tensors is None else self._as_tensors(values)
+
+    def _read_only(self, rows: Array) -> Array:
+        out = self.handed_out(rows)
+        if self.exact:
+            out.setflags(write=False)
+        return out
+
+    def _check(self) -> None:
+        """Raise ValueError for the first row that is not a law, or drafted token that cannot be drafted."""
+        models = (("target", self.pairs.target), ("draft", self.pairs.draft))
+        every = [
+            self.arrays.sum(given.rows)
+            if self.exact
+            else given.totals(self.arrays.positions(len(given.rows)))
+            for _, given in models
+        ]
+        if not self.exact and self.arrays.read([self.row_error])[0] <= 1:
+            return
+        for (name, given), totals in zip(models, every, strict=True):
+            for node, row in enumerate(given.rows):
+                where = f"{name} row after context {format_context(self.nodes.path(node))!r}"
+                if not bool((row >= 0).all()):
+                    raise ValueError(f"{where}: it has a negative entry or NaN; expected probabilities")
+                if not abs(totals[node] - 1) <= self._tolerance:
+                    raise ValueError(f"{where}: the entries sum to {totals[node]}; expected 1")
+        for node in range(1, len(self.nodes)):
+            if not self.drafted[node - 1] > 0:
+                raise ValueError(undrafted(self.nodes, node))
+
+
+def _place(instance: Instance, nodes: PathNodes, node: int, places: list[int | None]) -> int | None:
+    """The instance's node of a drafted node, None where a sparse instance has none."""
+    if node == 0:
+        return 0
+    above = places[nodes.parent[node]]
+    if above is None:
+        return None
+    children = instance.tree.children(above)
+    token = int(nodes.token[node])
+    below = children.start + int(np.searchsorted(instance.tree.token[children.start : children.stop], token))
+    if below < children.stop and instance.tree.token[below] == token:
+        return below
+    if instance.target_law(above)[token] > 0 and instance.draft_law(above)[token] > 0:
+        raise ValueError(
+            f"the instance has no node {format_context(nodes.path(node))!r}, to which both models give "
+            "probability; expected a tree that has every such node"
+        )
+    return None
