@@ -14,7 +14,8 @@ def with_local_tokens(instance: Instance) -> Instance:
 
     No verifier and no program looks at a token but to compare it with others after the same context, so that
     accepted tokens and OPT_K stay what they are, while rows have the length of the largest support instead of
-    the vocabulary's. The laws at the leaves, which never matter for acceptance, are left out.
+    the vocabulary's. In floats ratios are told apart a little more finely in a small vocabulary (see
+    `nodebudget.lp.selection.ratio_order`). The laws at the leaves, which never matter for acceptance, are left out.
     """
     tree = instance.tree
     token = tree.token.copy()

@@ -19,7 +19,7 @@ from .depth_one_mixture import depth_one_mixture
 from .exact_mixture import exact_mixture
 from .mixed_rule import MixedRule
 from .node_rules import NodeRule
-from .one_ranking import RATIO_TIE
+from .ratio_order import ROUNDING
 from .rule_answers import ask, ask_twice
 from .scores import OnPath, classes, lifts, next_state
 
@@ -314,7 +314,7 @@ def skewed_draft(instance: Instance, paths: int, selection: Selection | None = N
         )
         weight = _ratio(budgets[nodes], nu[nodes])
         data = OnPath(
-            target_rows, draft_rows, weight, state, tree.depth - d, 0 if instance.exact else RATIO_TIE
+            target_rows, draft_rows, weight, state, tree.depth - d, 0 if instance.exact else ROUNDING
         )
         places, tokens = tree.parent[below] - nodes.start, tree.token[below]
         if instance.exact:

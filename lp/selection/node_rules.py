@@ -16,7 +16,7 @@ import array_api_compat
 import numpy as np
 
 from ..numbers.rationals import float_array
-from .ratio_order import order_by_ratio, places
+from .ratio_order import ROUNDING, order_by_ratio, places
 from .scores import Array, OnPath
 
 NodeRule = Callable[[OnPath], Array]
@@ -48,7 +48,7 @@ def in_floats(data: OnPath) -> OnPath:
     """The same numbers in floats, where they are rationals: a rule may round, the law does not."""
     if data.draft.dtype != object:
         return data
-    return replace(data.mapped(float_array), rounding=1e-12)
+    return replace(data.mapped(float_array), rounding=ROUNDING)
 
 
 def demanded(data: OnPath) -> Array:

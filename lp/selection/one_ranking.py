@@ -1,4 +1,4 @@
-"""Selection rules: pick one of the drafted paths, then run single-path block verification (section 6)."""
+"""Picking a path by one ranking of the leaves: vertices of the base polytope, and GBV (statements 6.2 to 6.4)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..drafting.power_sums import power_sum
 from ..instances.instance import Instance
 from ..instances.trees import PrefixTree
 from ..numbers.rationals import Array, fast, settled, to_fmpq
+from .ratio_order import ROUNDING, order_tokens
 
 
 def ranked_skewed_draft(tree: PrefixTree, joint_draft: Array, ranking: Sequence[int], paths: int) -> Array:
@@ -43,39 +44,21 @@ def ranked_skewed_draft(tree: PrefixTree, joint_draft: Array, ranking: Sequence[
     return settled(nu)
 
 
-RATIO_TIE = 1e-12
-"""Relative difference up to which float ratios p/q count as equal: ties of the laws that rounding split."""
-
-
 def ratio_order(instance: Instance) -> Array:
     """int array (n,): nodes in level order, the children of each node from the lowest to the highest rank.
 
-    The rank is p(y|z)/q(y|z), higher is better, ties to the smaller token id (statement 6.3). Tokens with
-    q = 0 are never drafted; they come first, where they weigh nothing. Any fixed order is valid; counting
-    nearly equal floats as ties makes the order the one of the exact laws.
+    The rank is p(y|z)/q(y|z), higher is better, ties to the smaller token id (statement 6.3), in the one order of
+    `nodebudget.lp.selection.ratio_order`. Tokens with q = 0 are never drafted; where they stand is of no account.
     """
     tree = instance.tree
     order = np.arange(len(tree))
+    target, draft = fast(instance.target), fast(instance.draft)
     for node in range(tree.leaves.start):
-        below = tree.children(node)
-        drafted = [c for c in below if instance.draft[c] > 0]
-        ratio = {c: instance.target[c] / instance.draft[c] for c in drafted}
-        drafted.sort(key=lambda c: (ratio[c], -c))
-        if not instance.exact:
-            drafted = _with_ties(drafted, ratio)
-        order[below.start : below.stop] = [c for c in below if instance.draft[c] <= 0] + drafted
+        below = slice(tree.children(node).start, tree.children(node).stop)
+        tokens = tree.token[below]
+        ranked = order_tokens(tokens, target[below], draft[below], tree.vocab, ROUNDING)
+        order[below] = below.start + np.searchsorted(tokens, ranked)
     return order
-
-
-def _with_ties(increasing: list[int], ratio: dict[int, float]) -> list[int]:
-    """The same order with runs of nearly equal ratios put in order of decreasing token id."""
-    runs: list[list[int]] = []
-    for child in increasing:
-        if runs and ratio[child] <= ratio[runs[-1][-1]] * (1 + RATIO_TIE):
-            runs[-1].append(child)
-        else:
-            runs.append([child])
-    return [child for run in runs for child in sorted(run, reverse=True)]
 
 
 def greedy_skewed_draft(instance: Instance, paths: int) -> Array:

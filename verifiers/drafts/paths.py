@@ -17,7 +17,7 @@ from ..arithmetic.arrays import DTYPES, Array, Arrays
 from .given_rows import GivenRows
 from .nodes import PathNodes
 from .row_pairs import row_pairs
-from .rows import call_rows, check_rows, read_rows, rounding, sum_tolerance, undrafted
+from .rows import call_rows, check_rows, read_rows, rounding_of, sum_tolerance, undrafted
 
 Rows = Array | Callable[[tuple[int, ...]], Any]
 """Next-token laws: an array, or a function from a context (tuple of token ids) to its law."""
@@ -74,7 +74,7 @@ class DraftTree:
         self.nodes = nodes
         self.arrays = Arrays(target, dtype)
         self._as_tensors: Callable[[Array], Array] | None = None
-        self.rounding = max(rounding(rows, self.arrays.precision) for rows in (target, draft))
+        self.rounding = max(rounding_of(rows, self.arrays.precision) for rows in (target, draft))
         self._tolerance = max(sum_tolerance(rows, self.arrays.precision) for rows in (target, draft))
         numbers = self.arrays.numbers
         self.pairs = row_pairs(

@@ -10,6 +10,7 @@ import array_api_compat
 import numpy as np
 from flint import fmpq
 from nodebudget.lp.instances.trees import format_context
+from nodebudget.lp.selection.ratio_order import rounding
 
 from ..arithmetic.arrays import Array
 from .nodes import PathNodes
@@ -92,7 +93,7 @@ def sum_tolerance(rows: Array, precision: str) -> float:
     return DOUBLE_TOLERANCE if bits >= 64 else SINGLE_TOLERANCE if bits >= 32 else HALF_TOLERANCE
 
 
-def rounding(rows: Array, precision: str) -> float:
+def rounding_of(rows: Array, precision: str) -> float:
     """How far equal probabilities may be apart, relatively, in rows that are given and computed with so many
     bits.
 
@@ -101,7 +102,7 @@ def rounding(rows: Array, precision: str) -> float:
     if precision == "exact":
         return 0
     single = precision == "float32" or 8 * rows.dtype.itemsize == 32
-    return 16 * float(np.finfo(np.float32 if single else np.float64).eps)
+    return rounding(np.float32 if single else np.float64)
 
 
 def _kind(rows: Array) -> str:
