@@ -14,7 +14,7 @@ from nodebudget.lp import (
     skewed_draft,
     violated_antichains,
 )
-from nodebudget.lp.drafting.iid_paths import count_drafted_tuples
+from nodebudget.lp.drafting.tuples import count_drafted_tuples
 from nodebudget.lp.numbers.rationals import Array
 from nodebudget.lp.selection.node_rules import in_floats, neutral, ratio_ranking
 from nodebudget.lp.selection.scores import OnPath

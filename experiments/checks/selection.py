@@ -17,7 +17,7 @@ from nodebudget.lp import (
     stable_greedy_skewed_draft,
     transport_stop_mass,
 )
-from nodebudget.lp.drafting.iid_paths import drafted_tuples, prefixes
+from nodebudget.lp.drafting.tuples import drafted_tuples, prefixes
 from nodebudget.lp.numbers.rationals import Array, exact_array, float_array
 from nodebudget.lp.selection.one_ranking import ratio_order
 

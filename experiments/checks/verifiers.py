@@ -16,7 +16,7 @@ from nodebudget.lp import (
     solve,
     token_budgets,
 )
-from nodebudget.lp.drafting.iid_paths import count_drafted_tuples
+from nodebudget.lp.drafting.tuples import count_drafted_tuples
 from nodebudget.lp.programs.verifier_lp import tied_verifier_program
 from nodebudget.lp.selection.one_ranking import greedy_skewed_draft
 from nodebudget.verifiers import VERIFIERS

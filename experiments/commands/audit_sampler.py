@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodebudget.lp.drafting.antichains import check_paths
+from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.verifiers import get_verifier
 from nodebudget.verifiers.audit import SamplerAudit, TrialInstance, as_sampler, default_instances
 from nodebudget.verifiers.audit import audit_sampler as audit

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from nodebudget.lp import Instance, Optimum, accepted_tokens, block_budgets, load_instance, solve_multi_path
-from nodebudget.lp.drafting.antichains import check_paths
+from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import format_rational, shortened
 from nodebudget.lp.optimum import Method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nodebudget.lp.drafting.antichains import check_paths
+from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import VERIFIERS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from nodebudget.lp import FAMILIES
-from nodebudget.lp.drafting.antichains import PATHS_LIMIT
+from nodebudget.lp.drafting.iid_paths import PATHS_LIMIT
 from nodebudget.lp.instances.trees import DEPTH_LIMIT, VOCAB_LIMIT, full_size
 from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import get_verifier

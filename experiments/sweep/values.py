@@ -11,12 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from nodebudget.lp import Instance, accepted_tokens
-from nodebudget.lp.drafting.iid_paths import (
-    DraftedTuple,
-    count_drafted_tuples,
-    drafted_leaves,
-    drafted_tuples,
-)
+from nodebudget.lp.drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
 from nodebudget.lp.numbers.rationals import float_array
 from nodebudget.verifiers import DraftTree, Verifier
 

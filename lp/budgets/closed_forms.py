@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..drafting.antichains import check_paths, hit_probability
+from ..drafting.iid_paths import check_paths, hit_probability
 from ..instances.instance import Instance
 from ..instances.trees import maximum
 from ..numbers.rationals import Array, fast, settled, to_fraction

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..drafting.antichains import hit_probability, violated_antichains
+from ..drafting.antichains import violated_antichains
+from ..drafting.iid_paths import hit_probability
 from ..instances.instance import Instance
 from ..numbers.rationals import Array
 from .node_budgets import block_budgets

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..instances.trees import PrefixTree, maximum
 from ..numbers.rationals import Array, fast, fill, is_exact, to_fmpq, to_fraction
+from .iid_paths import check_paths, hit_probability
 
 ENTRIES_AT_ONCE = 100_000
 """Slopes times nodes that the separation oracle looks at together."""
@@ -31,31 +32,6 @@ class Antichain:
     nodes: tuple[int, ...]
     budget: Any
     draft_mass: Any
-
-
-def hit_probability(draft_mass: Any, paths: int) -> Any:
-    """f(t) = 1 - (1 - t)^K: the probability that one of K i.i.d. paths passes a set of mass t.
-
-    Exact for rationals; accurate for small and large t in floats. Masses above one (float rounding) count
-    as one.
-    """
-    if isinstance(draft_mass, float | np.floating):
-        if draft_mass >= 1:
-            return 1.0
-        return float(-np.expm1(paths * np.log1p(-draft_mass)))
-    return 1 - (1 - draft_mass) ** paths
-
-
-PATHS_LIMIT = 10_000
-"""Most drafted paths: f(t) = 1 - (1 - t)^K is a power in rationals."""
-
-
-def check_paths(paths: int) -> None:
-    """Raise ValueError unless the number of drafted paths is an integer from 1 to `PATHS_LIMIT`."""
-    if isinstance(paths, bool) or not isinstance(paths, int) or paths < 1:
-        raise ValueError(f"paths: got {paths!r}; expected an integer of at least 1")
-    if paths > PATHS_LIMIT:
-        raise ValueError(f"paths: got {paths}; expected at most {PATHS_LIMIT}")
 
 
 def count_antichains(tree: PrefixTree) -> int:

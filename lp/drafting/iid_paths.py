@@ -1,70 +1,51 @@
-"""Drafted tuples: everything that K i.i.d. paths can be, with its probability."""
+"""K i.i.d. drafted paths: how likely one of them passes a set of nodes (section 3)."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections import Counter
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from ..instances.instance import Instance
-from .antichains import check_paths
+import numpy as np
 
-DraftedTuple = tuple[int, ...]
-"""The leaves at which the K drafted paths end, in drafting order."""
+PATHS_LIMIT = 10_000
+"""Most drafted paths: f(t) = 1 - (1 - t)^K is a power in rationals."""
 
 
-def drafted_tuples(
-    instance: Instance, paths: int, *, ordered: bool = True
-) -> Iterator[tuple[DraftedTuple, Any]]:
-    """Every tuple of K leaves with its probability under the draft, those of probability zero left out.
+@dataclass(frozen=True)
+class IidPaths:
+    """What is drafted: K paths of the instance's depth, drawn independently from the draft.
 
-    Without `ordered`, one representative of each multiset, with the probability of all its orders together.
+    Attributes:
+        paths: their number K.
 
-    Raises ValueError for a sparse instance, whose tree lacks drafted paths without target mass.
+    Raises ValueError as `check_paths` does.
     """
-    check_paths(paths)
-    drafted = drafted_leaves(instance)
-    if ordered:
-        chosen: Iterator[DraftedTuple] = itertools.product(drafted, repeat=paths)
-    else:
-        chosen = itertools.combinations_with_replacement(drafted, paths)
-    for leaves in chosen:
-        mass = tuple_mass(instance, leaves)
-        if not ordered:
-            mass *= math.factorial(paths) // math.prod(map(math.factorial, Counter(leaves).values()))
-        yield leaves, mass
+
+    paths: int
+
+    def __post_init__(self) -> None:
+        check_paths(self.paths)
+
+    def __str__(self) -> str:
+        return f"iid:{self.paths}"
 
 
-def count_drafted_tuples(instance: Instance, paths: int, *, ordered: bool = True) -> int:
-    """How many tuples `drafted_tuples` gives."""
-    check_paths(paths)
-    count = len(drafted_leaves(instance))
-    return count**paths if ordered else math.comb(count + paths - 1, paths)
+def hit_probability(draft_mass: Any, paths: int) -> Any:
+    """f(t) = 1 - (1 - t)^K: the probability that one of K i.i.d. paths passes a set of mass t.
+
+    Exact for rationals; accurate for small and large t in floats. Masses above one (float rounding) count
+    as one.
+    """
+    if isinstance(draft_mass, float | np.floating):
+        if draft_mass >= 1:
+            return 1.0
+        return float(-np.expm1(paths * np.log1p(-draft_mass)))
+    return 1 - (1 - draft_mass) ** paths
 
 
-def drafted_leaves(instance: Instance) -> list[int]:
-    """The leaves that can be drafted; ValueError for a sparse instance."""
-    tree = instance.tree
-    if len(tree.leaves) != tree.vocab**tree.depth:
-        raise ValueError("drafted tuples need the full tree; this instance is sparse")
-    return [leaf for leaf in tree.leaves if instance.joint_draft[leaf] > 0]
-
-
-def tuple_mass(instance: Instance, leaves: DraftedTuple) -> Any:
-    """The probability of drafting these leaves in this order."""
-    mass = instance.joint_draft[leaves[0]]
-    for leaf in leaves[1:]:
-        mass = mass * instance.joint_draft[leaf]
-    return mass
-
-
-def prefixes(instance: Instance, leaves: DraftedTuple) -> list[int]:
-    """The nodes that are a prefix of at least one drafted path, the root first."""
-    found: set[int] = set()
-    for node in leaves:
-        while node >= 0 and node not in found:
-            found.add(node)
-            node = int(instance.tree.parent[node])
-    return sorted(found)
+def check_paths(paths: int) -> None:
+    """Raise ValueError unless the number of drafted paths is an integer from 1 to `PATHS_LIMIT`."""
+    if isinstance(paths, bool) or not isinstance(paths, int) or paths < 1:
+        raise ValueError(f"paths: got {paths!r}; expected an integer of at least 1")
+    if paths > PATHS_LIMIT:
+        raise ValueError(f"paths: got {paths}; expected at most {PATHS_LIMIT}")

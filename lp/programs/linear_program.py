@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from ..budgets.node_budgets import block_budgets
-from ..drafting.antichains import hit_probability
-from ..instances.instance import Instance
+from ..drafting.iid_paths import hit_probability
+from ..drafting.problem import Problem
 from ..instances.trees import PrefixTree, format_context
 from ..numbers.rationals import Array, exact_array, fill, float_array, is_exact
 
@@ -129,9 +129,9 @@ class BudgetVariables:
     row with such a node follows from the row without it, f being increasing.
     """
 
-    def __init__(self, instance: Instance, paths: int) -> None:
-        self.instance = instance
-        self.paths = paths
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.instance = problem, problem.instance
+        instance = self.instance
         self.nodes = np.flatnonzero(instance.live)[1:]
         self.column = np.full(len(instance.tree), -1, dtype=np.int64)
         self.column[self.nodes] = np.arange(len(self.nodes))
@@ -147,7 +147,7 @@ class BudgetVariables:
     def _units(self) -> Array:
         """An upper bound on every budget, D(zy) <= min(f(q(zy)), p(y|z) D(z)), as the size of the variable."""
         floats = self.instance.without_leaf_laws().to_float()
-        ceiling = np.array([hit_probability(float(t), self.paths) for t in floats.joint_draft])
+        ceiling = np.array([hit_probability(float(t), self.problem.paths) for t in floats.joint_draft])
         units = block_budgets(floats, np.concatenate(([1.0], ceiling[1:])))[self.nodes]
         return np.maximum(units, np.finfo(float).tiny)
 
@@ -176,9 +176,8 @@ class BudgetVariables:
 
     def antichain_row(self, nodes: tuple[int, ...]) -> Row:
         """D(A) <= f(q(A)) for an antichain of live nodes (statement 3.1)."""
-        draft_mass = sum((self.instance.joint_draft[node] for node in nodes), self._one * 0)
         columns = tuple(self.column[list(nodes)].tolist())
-        bound = hit_probability(draft_mass, self.paths)
+        bound = self.problem.hit_probability(nodes)
         return Row("antichain", nodes, columns, (self._one,) * len(nodes), bound)
 
     def budgets(self, values: Sequence[Any] | Array) -> Array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..drafting.antichains import check_paths, count_antichains, enumerate_antichains
+from ..drafting.antichains import count_antichains, enumerate_antichains
+from ..drafting.iid_paths import IidPaths
+from ..drafting.problem import Problem
 from ..instances.instance import Instance
 from ..instances.trees import approximately
 from .linear_program import BudgetVariables, LinearProgram
@@ -19,7 +21,7 @@ def enumerated_program(instance: Instance, paths: int) -> LinearProgram:
 
     Raises ValueError when the tree of live nodes has more than `ENUMERATION_LIMIT` antichains.
     """
-    check_paths(paths)
+    variables = BudgetVariables(Problem(instance, IidPaths(paths)))
     live, old = instance.tree.restrict(instance.live)
     count = count_antichains(live)
     if count > ENUMERATION_LIMIT:
@@ -27,7 +29,6 @@ def enumerated_program(instance: Instance, paths: int) -> LinearProgram:
             f"the tree has {approximately(count)} antichains; at most {ENUMERATION_LIMIT} are enumerated "
             "(use the cutting-plane method)"
         )
-    variables = BudgetVariables(instance, paths)
     rows = variables.target_matching_rows()
     names = old.tolist()
     for nodes in enumerate_antichains(live):
@@ -38,8 +39,7 @@ def enumerated_program(instance: Instance, paths: int) -> LinearProgram:
 
 def starting_program(instance: Instance, paths: int) -> LinearProgram:
     """LP_K with the antichains of a single node only: where the cutting planes start."""
-    check_paths(paths)
-    variables = BudgetVariables(instance, paths)
+    variables = BudgetVariables(Problem(instance, IidPaths(paths)))
     rows = variables.target_matching_rows()
     rows += [variables.antichain_row((node,)) for node in variables.nodes.tolist()]
     return variables.program(f"LP_{paths}, cutting planes", rows)

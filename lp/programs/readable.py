@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..drafting.antichains import check_paths, enumerate_antichains, hit_probability
+from ..drafting.antichains import enumerate_antichains
+from ..drafting.iid_paths import check_paths, hit_probability
 from ..instances.instance import Instance
 from ..numbers.rationals import float_array
 

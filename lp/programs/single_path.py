@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..drafting.iid_paths import IidPaths
+from ..drafting.problem import Problem
 from ..instances.instance import Instance
 from .linear_program import BudgetVariables, LinearProgram
 
@@ -14,6 +16,6 @@ def single_path_program(instance: Instance) -> LinearProgram:
 
     One variable per node with target and draft mass; exact where the instance is.
     """
-    variables = BudgetVariables(instance, paths=1)
+    variables = BudgetVariables(Problem(instance, IidPaths(1)))
     rows = variables.target_matching_rows() + variables.prefix_matching_rows()
     return variables.program("LP_1", rows)

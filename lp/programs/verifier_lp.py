@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..drafting.iid_paths import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes, tuple_mass
+from ..drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes, tuple_mass
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, constant, exact_array, fill
 from .linear_program import LinearProgram, Row

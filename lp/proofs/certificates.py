@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from ..budgets.node_budgets import accepted_tokens, target_matching_violation
-from ..drafting.antichains import check_paths, hit_probability, is_antichain, violated_antichains
+from ..drafting.antichains import is_antichain, violated_antichains
+from ..drafting.iid_paths import check_paths, hit_probability
 from ..instances.instance import Instance
 from ..instances.instance_json import (
     instance_from_json,

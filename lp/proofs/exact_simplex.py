@@ -16,7 +16,7 @@ from tqdm import tqdm
 from ..numbers.exact_linear import SingularError, SparseRows, dependent, solve_square, transpose
 from ..numbers.rationals import to_fmpq, to_fraction
 from ..programs.linear_program import LinearProgram, Row
-from ..solving.solvers import Basis
+from ..solving.sessions import Basis
 
 ZERO = fmpq(0)
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..drafting.antichains import check_paths
+from ..drafting.iid_paths import check_paths
 from ..instances.instance import Instance
 from ..instances.trees import PrefixTree
 from ..numbers.rationals import Array, fill

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..drafting.antichains import violated_antichains
-from ..instances.instance import Instance
+from ..drafting.problem import Problem
 from ..instances.trees import PrefixTree
-from ..numbers.rationals import Array, float_array
+from ..numbers.rationals import Array
 from ..programs.linear_program import BudgetVariables
 from ..solving.cutting_planes import optimal
-from ..solving.solvers import HighsSession, SolverFailure
+from ..solving.sessions import HighsSession, SolverFailure
 from .certificates import Certificate, TightAntichain
 from .exact_simplex import NotCertified, exact_optimum
 from .face_points import point_inside
@@ -60,9 +59,7 @@ def level_antichains(tree: PrefixTree, weights: Array) -> list[tuple[int, ...]]:
     return [tuple(np.flatnonzero((above <= t) & (t < total)).tolist()) for t in middles]
 
 
-def certificate_from_slopes(
-    instance: Instance, paths: int, weights: Array, near: Array
-) -> tuple[Certificate, int, int]:
+def certificate_from_slopes(problem: Problem, weights: Array, near: Array) -> tuple[Certificate, int, int]:
     """A verified certificate of OPT_K, the rounds it took, and the antichain rows of the last one.
 
     A dual solution needs only a chain of antichains (statement 9.1), which the weights of a float one name. With
@@ -70,17 +67,17 @@ def certificate_from_slopes(
     face that the duals leave (`point_inside`). Antichains that leave no room for them become further rows.
 
     Args:
-        instance: an exact instance.
-        paths: number K of drafted paths, at least 2.
+        problem: an exact instance with at least 2 i.i.d. paths.
         weights, near: float arrays (n,): `weights` and `feasible` of a `FloatBracket`.
 
     Raises NotCertified when no certificate was reached.
     """
-    tree, variables = instance.tree, BudgetVariables(instance, paths)
-    close = violated_antichains(tree, near * (1 + NEAR), float_array(instance.joint_draft), paths)
-    known = dict.fromkeys([*level_antichains(tree, weights), *(antichain.nodes for antichain in close)])
+    variables, close = BudgetVariables(problem), problem.violated(near * (1 + NEAR))
+    known = dict.fromkeys(
+        [*level_antichains(problem.instance.tree, weights), *(antichain.nodes for antichain in close)]
+    )
     rows = [*variables.target_matching_rows(), *(variables.antichain_row(nodes) for nodes in known)]
-    program = variables.program(f"LP_{paths}, some antichains", rows)
+    program = variables.program(f"LP_{problem.paths}, some antichains", rows)
     session = HighsSession(replace(program, costs=program.costs * GAIN))
     pivots = max(10, PIVOT_WORK // max(1, len(program.variables)))
     for done in range(1, ROUNDS + 1):
@@ -97,15 +94,15 @@ def certificate_from_slopes(
             if row.kind == "antichain" and dual > 0
         ]
         try:
-            inside = point_inside(OptimalFace(instance, paths, tight, near), known)
+            inside = point_inside(OptimalFace(problem.instance, problem.paths, tight, near), known)
         except np.linalg.LinAlgError as error:
             raise NotCertified(str(error)) from None
         fresh = dict.fromkeys(inside.antichains)
         if inside.budgets is not None:
-            certificate = Certificate.build(instance, paths, inside.budgets, tight)
+            certificate = Certificate.build(problem.instance, problem.paths, inside.budgets, tight)
             if certificate.verify():
                 return certificate, done, len(known)
-            broken = violated_antichains(tree, inside.budgets, instance.joint_draft, paths, limit=AT_ONCE)
+            broken = problem.violated(inside.budgets, limit=AT_ONCE)
             fresh = dict.fromkeys(antichain.nodes for antichain in broken)
         new = [nodes for nodes in fresh if nodes not in known]
         if not new:

@@ -11,7 +11,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from ..drafting.antichains import check_paths
+from ..drafting.iid_paths import check_paths
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, fast, float_array, fmpq_array, settled, to_fmpq
 from .cells import CELLS, cells

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..drafting.antichains import check_paths
+from ..drafting.iid_paths import check_paths
 from ..drafting.power_sums import power_sum
 from ..instances.instance import Instance
 from ..instances.trees import PrefixTree

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..budgets.node_budgets import stop_mass
-from ..drafting.antichains import check_paths
-from ..drafting.iid_paths import drafted_leaves, prefixes
+from ..drafting.iid_paths import check_paths
+from ..drafting.tuples import drafted_leaves, prefixes
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, constant, exact_array, fast, is_exact, to_fraction
 

@@ -4,6 +4,7 @@ Read first: `cutting_planes.py`. `solvers.py` is the only file that talks to HiG
 the form in which large trees are solved.
 """
 
-from .solvers import Basis, Solution, SolverFailure, Status, solve
+from .sessions import Basis, Solution, SolverFailure, Status
+from .solvers import solve
 
 __all__ = ["Basis", "Solution", "SolverFailure", "Status", "solve"]

@@ -9,10 +9,11 @@ import numpy as np
 from tqdm import tqdm
 
 from ..budgets.node_budgets import accepted_tokens, block_budgets
-from ..drafting.antichains import Antichain, hit_probability, violated_antichains
-from ..numbers.rationals import Array, float_array
+from ..drafting.antichains import Antichain
+from ..drafting.iid_paths import hit_probability
+from ..numbers.rationals import Array
 from ..programs.linear_program import BudgetVariables, LinearProgram, Row
-from .solvers import HighsSession, Solution, SolverFailure, Status
+from .sessions import HighsSession, Solution, SolverFailure, Status
 
 TOLERANCE = 1e-9
 """Violation from which an antichain counts as violated in floats.
@@ -69,22 +70,19 @@ def cutting_planes(
     They stop at `work_limit`, by default `WORK_LIMIT`. Raises SolverFailure when the solver reports no optimum.
     """
     limit = WORK_LIMIT if work_limit is None else min(work_limit, WORK_LIMIT)
-    instance, paths = variables.instance, variables.paths
-    tree, joint_draft = instance.tree, float_array(instance.joint_draft)
+    problem, instance = variables.problem, variables.instance
     rows = list(program.rows)
     known = {row.nodes for row in rows if row.kind == "antichain"}
     session = HighsSession(program)
-    small = len(tree) <= SMALL_TREE
+    small = len(instance.tree) <= SMALL_TREE
     tolerance, relative = (0.0, TOLERANCE) if small else (TOLERANCE, 0.0)
     average: Array | None = None
 
     def separate(budgets: Array) -> list[Antichain]:
-        return violated_antichains(
-            tree, budgets, joint_draft, paths, tolerance=tolerance, relative=relative, limit=CUTS_PER_ROUND
-        )
+        return problem.violated(budgets, tolerance=tolerance, relative=relative, limit=CUTS_PER_ROUND)
 
     def cut_off(antichain: Antichain, budgets: Array) -> bool:
-        ceiling = hit_probability(antichain.draft_mass, paths) * (1 + relative) + tolerance
+        ceiling = hit_probability(antichain.draft_mass, problem.paths) * (1 + relative) + tolerance
         return bool(budgets[list(antichain.nodes)].sum() > ceiling)
 
     rounds = work = 0

@@ -11,12 +11,13 @@ from tqdm import tqdm
 
 from ..budgets.node_budgets import block_budgets
 from ..budgets.repair import feasible_budgets
-from ..drafting.antichains import best_antichains, hit_probability, violated_antichains
+from ..drafting.antichains import best_antichains, violated_antichains
+from ..drafting.iid_paths import hit_probability
 from ..drafting.top_sets import TopSets
 from ..instances.instance import Instance
 from ..instances.trees import PrefixTree
 from ..numbers.rationals import Array
-from .solvers import MatrixSession, SolverFailure, Status
+from .sessions import MatrixSession, SolverFailure, Status
 
 TOLERANCE = 1e-9
 """Violation, in probability, from which a constraint counts as violated."""

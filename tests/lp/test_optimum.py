@@ -28,7 +28,7 @@ from nodebudget.lp import (
 from nodebudget.lp import optimum as optimum_module
 from nodebudget.lp.solving import cutting_planes as cutting_planes_module
 from nodebudget.lp.solving import solvers as solvers_module
-from nodebudget.lp.solving.solvers import HighsSession
+from nodebudget.lp.solving.sessions import HighsSession
 from plain_definitions import float_optimum, worst_excess
 from strategies import CASES, case_instances, exact_instances, few, motivating, some
 

@@ -16,7 +16,7 @@ from nodebudget.lp import (
     stable_greedy_skewed_draft,
     token_budgets,
 )
-from nodebudget.lp.drafting.antichains import check_paths
+from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.numbers.rationals import Array, fast, fill, settled
 
 from ..algorithms import specinfer, spectr

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from nodebudget.lp import Instance
-from nodebudget.lp.drafting.antichains import check_paths
+from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.numbers.rationals import settled
 
 from ..arithmetic.arrays import Array, Arrays

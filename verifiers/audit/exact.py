@@ -11,13 +11,8 @@ import numpy as np
 from flint import fmpq
 from joblib import Parallel, delayed
 from nodebudget.lp import Instance, Optimum, solve_multi_path
-from nodebudget.lp.drafting.antichains import check_paths
-from nodebudget.lp.drafting.iid_paths import (
-    DraftedTuple,
-    count_drafted_tuples,
-    drafted_leaves,
-    drafted_tuples,
-)
+from nodebudget.lp.drafting.iid_paths import check_paths
+from nodebudget.lp.drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import Array, exact_array, fmpq_array, to_fmpq, to_fraction
 from tqdm import tqdm

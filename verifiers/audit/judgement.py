@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, accepted_tokens, violated_antichains
-from nodebudget.lp.drafting.antichains import hit_probability
+from nodebudget.lp.drafting.iid_paths import hit_probability
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import Array, exact_array, to_fmpq, to_fraction
 

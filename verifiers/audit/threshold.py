@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, solve_multi_path
-from nodebudget.lp.drafting.antichains import check_paths
-from nodebudget.lp.drafting.iid_paths import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes
+from nodebudget.lp.drafting.iid_paths import check_paths
+from nodebudget.lp.drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import exact_array, to_fmpq
 from tqdm import tqdm

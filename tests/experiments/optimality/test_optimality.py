@@ -19,7 +19,7 @@ from nodebudget.experiments.optimality.report import means
 from nodebudget.experiments.optimality.run import SCHEMA, context_rows
 from nodebudget.experiments.optimality.values import draw_paths
 from nodebudget.lp import Instance, solve_multi_path
-from nodebudget.lp.drafting.iid_paths import drafted_tuples
+from nodebudget.lp.drafting.tuples import drafted_tuples
 from nodebudget.verifiers import VERIFIERS
 from nodebudget.verifiers.audit import draft_tree
 from nodebudget.verifiers.decoding import SamplingLaw

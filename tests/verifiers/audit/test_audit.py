@@ -9,7 +9,7 @@ import faulty_verifiers
 import numpy as np
 import pytest
 from nodebudget.lp import Instance, load_instance, random_instance, solve_multi_path, token_budgets
-from nodebudget.lp.drafting.iid_paths import drafted_tuples
+from nodebudget.lp.drafting.tuples import drafted_tuples
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, Verifier
 from nodebudget.verifiers.audit import audit_exact, draft_tree, picks
 from nodebudget.verifiers.audit import exact as exact_module

@@ -1,0 +1,253 @@
+"""The attempts at an optimum, as data: each is a function from what is known of a problem to an answer.
+
+`attempts_at` lists those that are worth making, in order. The front door (`optimum.py`) makes them one after the other
+and keeps the best answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from .answer import Optimum, OptimumStatus
+from .budgets.node_budgets import accepted_tokens, block_budgets
+from .drafting.problem import Problem
+from .numbers.rationals import Array, float_array
+from .programs.linear_program import BudgetVariables, LinearProgram
+from .programs.multi_path import enumerated_program, starting_program
+from .programs.single_path import single_path_program
+from .proofs.basis_certificates import certificate_from_basis
+from .proofs.certificates import Certificate
+from .proofs.exact_simplex import NotCertified
+from .proofs.proven import proven_lower_bound, proven_upper_bound
+from .proofs.slope_certificates import FINENESS, certificate_from_slopes
+from .solving.cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
+from .solving.sessions import HighsSession
+from .solving.slopes import FloatBracket, slope_phase
+
+FIRST_WORK = 50_000_000
+"""Work after which plain cutting planes wait for the slope programs: a few seconds."""
+
+CERTIFIED_TREE = 5000
+"""Nodes up to which the slope programs are asked for a certificate."""
+
+NOT_ASKED = "certification was not asked for"
+
+
+class Unfinished(RuntimeError):
+    """The float phase stopped before it was done; the message says where."""
+
+
+@dataclass
+class Work:
+    """A problem with what attempts found on the way, for those that come after.
+
+    Attributes:
+        problem: as it was given.
+        certify: whether a proof in rationals is wanted.
+        reason: why there is no certificate yet.
+        fine: what the slope programs found when they were asked for a certificate, or None.
+    """
+
+    problem: Problem
+    certify: bool
+    reason: str = ""
+    fine: FloatBracket | None = None
+
+    @cached_property
+    def solved(self) -> Problem:
+        """The problem that programs are built for: its rational reading where a proof is wanted."""
+        return self.problem.reading if self.certify else self.problem
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One way to the optimum.
+
+    Attributes:
+        name: in a few words.
+        run: from what is known to an answer. Raises Unfinished, NotCertified or SolverFailure where it has none.
+        again: made only if there is no answer yet, and not to be quoted as the reason for that.
+    """
+
+    name: str
+    run: Callable[[Work], Optimum]
+    again: bool = False
+
+
+def attempts_at(problem: Problem, *, certify: bool) -> list[Attempt]:
+    """The attempts at LP_K by cutting planes.
+
+    Plain ones on small trees, for a while; then a certificate from the slope programs; then plain ones up to their own
+    limit; and where all this ends without a certificate, the bracket of the slope programs.
+    """
+    small = problem.nodes <= SMALL_TREE
+    by_slopes = certify and problem.paths > 1 and problem.nodes <= CERTIFIED_TREE
+    attempts = []
+    if small:
+        limit = FIRST_WORK if by_slopes else None
+        attempts.append(Attempt("cutting planes", lambda work: by_cuts(work, limit)))
+    if by_slopes:
+        attempts.append(Attempt("certificate from the slope programs", slope_certificate))
+        if small:
+            attempts.append(Attempt("cutting planes, to their own limit", by_cuts, again=True))
+    return [*attempts, Attempt("bracket of the slope programs", slope_bracket)]
+
+
+def tree_too_large(problem: Problem) -> str:
+    """Why there is no certificate where none is tried."""
+    limit = CERTIFIED_TREE if problem.paths > 1 else SMALL_TREE
+    return f"the tree has {problem.nodes} nodes; certificates are tried up to {limit}"
+
+
+EVERY_ANTICHAIN = Attempt(
+    "every antichain", lambda work: _once(work, enumerated_program(work.solved.instance, work.problem.paths))
+)
+
+SINGLE_PATH = Attempt("single path", lambda work: _once(work, single_path_program(work.solved.instance)))
+
+
+def by_cuts(work: Work, work_limit: int | None = None) -> Optimum:
+    """LP_K by plain cutting planes. Raises Unfinished where they stopped at their limit."""
+    variables = BudgetVariables(work.solved)
+    program = starting_program(work.solved.instance, work.problem.paths)
+    return _from_rows(work, variables, cutting_planes(variables, program, work_limit))
+
+
+def _once(work: Work, program: LinearProgram) -> Optimum:
+    """A program that has all its rows, solved as it stands: cutting planes of one round."""
+    variables = BudgetVariables(work.solved)
+    solution = optimal(HighsSession(program).solve(), program)
+    budgets, value = float_budgets(variables, solution.values), solution.objective
+    return _from_rows(work, variables, CuttingPlanes(program.rows, solution, 1, True, value, value, budgets))
+
+
+def _from_rows(work: Work, variables: BudgetVariables, found: CuttingPlanes) -> Optimum:
+    if not found.converged:
+        raise Unfinished(f"the cutting planes stopped after {found.rounds} rounds")
+    rows, rounds = len(found.rows), found.rounds
+    antichains = sum(row.kind != "target-matching" for row in found.rows)
+    bracket = (min(found.lower, found.upper), found.upper)  # a converged solution may sum up to an ulp more
+    reason, proven = NOT_ASKED, None
+    if work.certify:
+        try:
+            certificate = certificate_from_basis(variables, found.rows, found.solution.basis)
+        except NotCertified as error:
+            reason = str(error)
+            proven = _proven(work.solved, found.feasible, _weights(variables, found))
+        else:
+            return _certified(work.problem, certificate, rows, antichains, rounds)
+    return Optimum(
+        work.problem,
+        found.upper,
+        found.feasible,
+        OptimumStatus.NOT_CERTIFIED,
+        reason,
+        None,
+        bracket,
+        rows,
+        antichains,
+        rounds,
+        proven,
+    )
+
+
+def slope_certificate(work: Work) -> Optimum:
+    """A certificate from the duals of the slope programs (statements 8.2 and 9.1)."""
+    work.fine = _slopes(work.problem, FINENESS)
+    certificate, rounds, antichains = certificate_from_slopes(
+        work.problem.reading, work.fine.weights, work.fine.feasible
+    )
+    rows = work.problem.nodes - 1 + antichains
+    return _certified(work.problem, certificate, rows, antichains, rounds)
+
+
+def slope_bracket(work: Work) -> Optimum:
+    """The bracket of the slope programs (statement 8.3), proven in rationals where a proof is wanted (9.1, 9.2)."""
+    found = work.fine or _slopes(work.problem)
+    proven, low, high = None, min(found.lower, found.upper), found.upper
+    status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
+    if work.certify:
+        proven = _proven(work.problem.reading, found.feasible, found.weights, found.ratios)
+        low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
+        status, reason = OptimumStatus.BRACKETED, work.reason
+    elif not found.converged:
+        status = OptimumStatus.BOUNDED
+        reason = f"stopped after {found.rounds} rounds; the optimum lies between {low} and {high}"
+    return Optimum(
+        work.problem,
+        high,
+        found.feasible,
+        status,
+        reason,
+        None,
+        (low, high),
+        found.rows,
+        found.cuts,
+        found.rounds,
+        proven,
+    )
+
+
+def _certified(
+    problem: Problem, certificate: Certificate, rows: int, antichains: int, rounds: int
+) -> Optimum:
+    """The optimum of a verified certificate: in floats where the instance is in floats."""
+    value, exact = certificate.optimum, problem.instance.exact
+    return Optimum(
+        problem,
+        value if exact else float(value),
+        certificate.budgets if exact else float_array(certificate.budgets),
+        OptimumStatus.CERTIFIED,
+        "",
+        certificate,
+        (float(value), float(value)),
+        rows,
+        antichains,
+        rounds,
+        proven=(value, value),
+    )
+
+
+def _slopes(problem: Problem, fineness: float = 1.0) -> FloatBracket:
+    """What the slope programs find on the live nodes, for all nodes."""
+    instance = problem.instance.without_leaf_laws()
+    live = np.flatnonzero(instance.live)
+    if len(live) == len(instance.tree):
+        return slope_phase(instance.to_float(), problem.paths, fineness)
+    found = slope_phase(instance.prune().to_float(), problem.paths, fineness)
+    whole = np.zeros((3, len(instance.tree)))
+    whole[:, live] = found.feasible, found.weights, found.ratios
+    return replace(found, feasible=whole[0], weights=whole[1], ratios=whole[2])
+
+
+def _proven(
+    reading: Problem, budgets: Array, weights: Array, ratios: Array | None = None
+) -> tuple[Fraction, Fraction]:
+    """Rationals between which the optimum lies, from feasible budgets and dual weights in floats."""
+    instance, paths = reading.instance, reading.paths
+    lower = max(proven_lower_bound(instance, paths, budgets), accepted_tokens(block_budgets(instance)))
+    uppers = [proven_upper_bound(instance, paths, weights)]
+    if ratios is not None:  # where draft probabilities are tiny, rounding in these multipliers can cost more
+        uppers.append(proven_upper_bound(instance, paths, weights, ratios))
+    return lower, min(uppers)
+
+
+def _outwards(bound: Fraction, towards: float) -> float:
+    """The nearest float on this side of a rational."""
+    near = float(bound)
+    beyond = near < bound if towards > 0 else near > bound
+    return float(np.nextafter(near, towards)) if beyond else near
+
+
+def _weights(variables: BudgetVariables, found: CuttingPlanes) -> Array:
+    """float array (n,): the multipliers of all antichains that contain a node."""
+    out = np.zeros(len(variables.instance.tree))
+    for row, dual in zip(found.rows, found.solution.duals, strict=True):
+        if row.kind != "target-matching":
+            out[list(row.nodes)] += max(0.0, dual)
+    return out
