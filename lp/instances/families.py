@@ -16,7 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from .instance import Instance, Law
+from .instance import Instance
+from .laws import Law
 from .trees import check_shape, full_size
 
 Context = tuple[int, ...]
