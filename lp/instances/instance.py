@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..numbers.rationals import Array, constant, fast, fill, float_array, is_exact, settled
-from .arguments import check_kind
+from .arguments import check_integer, check_kind, described
+from .drawing import draw_paths
 from .laws import Law, check_context, check_law, dyadic_law, is_exact_law
+from .tables import html_table, node_name
 from .trees import PrefixTree, format_context
 
 
@@ -137,6 +139,11 @@ class Instance:
         kind = "exact" if self.exact else "float"
         return f"Instance(vocab={self.vocab}, depth={self.depth}, nodes={len(self.tree)}, {kind})"
 
+    def _repr_html_(self) -> str:
+        rows = ([node_name(self.tree, z), self.target[z], self.draft[z]] for z in range(1, len(self.tree)))
+        headers = ["node", "p(last token | rest)", "q(last token | rest)"]
+        return html_table(headers, rows, repr(self), count=len(self.tree) - 1)
+
     @property
     def vocab(self) -> int:
         """Vocabulary size V."""
@@ -191,6 +198,32 @@ class Instance:
         for y, pair in self.off_tree.get(node, {}).items():
             law[y] = pair[which]
         return law
+
+    def draw_paths(self, paths: int, seed: Any) -> Array:
+        """int array (K, L): K i.i.d. paths drawn from the draft, as tokens; what `DraftTree.from_instance` takes.
+
+        A token may be drawn that a sparse instance has no node for; below it the path goes on with zeros. The laws
+        of an exact instance are rounded to floats for the draw.
+
+        Args:
+            paths: number K of drafted paths.
+            seed: as numpy's `default_rng` takes it: an integer, several integers, or a generator, which then moves
+                on. The same seed gives the same paths.
+
+        Raises ValueError for paths < 1, or another kind of seed.
+
+        >>> fair = Instance.from_laws(2, 3, *[{(): [1, 0], (0,): [1, 0], (0, 0): [0, 1]}] * 2, sparse=True)
+        >>> fair.draw_paths(2, seed=0).tolist()
+        [[0, 0, 1], [0, 0, 1]]
+        """
+        check_integer("paths", paths, 1)
+        try:
+            rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"seed: got {described(seed)}; expected an integer of at least 0, several, or a numpy generator"
+            ) from None
+        return draw_paths(self, paths, rng)
 
     def to_float(self) -> Instance:
         """The same instance in floats, every probability rounded to the nearest."""

@@ -6,9 +6,11 @@ import html
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+
+from .trees import PrefixTree, format_context
 
 ROWS_SHOWN = 30
 """Rows of a table in a notebook; nobody reads more."""
@@ -66,6 +68,15 @@ def short_number(value: Any) -> str:
     return f"{float(value):.6g}"
 
 
+def node_name(tree: PrefixTree, node: int) -> str:
+    """A node in a table: its tokens, comma-joined; "root" for the root.
+
+    >>> node_name(PrefixTree.full(2, 2), 0), node_name(PrefixTree.full(2, 2), 3)
+    ('root', '0,0')
+    """
+    return format_context(tree.path(node)) or "root"
+
+
 def _text(cell: Any) -> str:
     number = isinstance(cell, int | Fraction | float | np.floating) and not isinstance(cell, bool)
     return short_number(cell) if number else str(cell)
@@ -83,8 +94,19 @@ def to_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
     return pd.DataFrame(dict(columns))
 
 
-class Catalogue(dict[str, Any]):
-    """A dict from names to entries that is shown as a line per entry: its name, and its attribute `about`."""
+class Described(Protocol):
+    """An entry of a catalogue."""
+
+    @property
+    def about(self) -> str:
+        """What it is, in a line."""
+
+
+Entry = TypeVar("Entry", bound=Described)
+
+
+class Catalogue(dict[str, Entry]):
+    """A dict from names to entries that is shown as a line per entry: its name, and what it is."""
 
     def __repr__(self) -> str:
         width = max(map(len, self), default=0)
