@@ -102,7 +102,7 @@ def bound(
     optimum, instance = run_bound(file, count, method=method, certify=not floats)
     if certificate is not None:
         if optimum.certificate is None:
-            raise ValueError(f"--certificate: there is no certificate to save; {optimum.status}")
+            raise ValueError(f"--certificate: there is no certificate to save; {optimum.verdict}")
         optimum.certificate.save(certificate)
     if as_json:
         _print_json(bound_report(optimum, instance))

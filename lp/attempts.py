@@ -72,11 +72,13 @@ class Attempt:
         name: in a few words.
         run: from what is known to an answer. Raises Unfinished, NotCertified or SolverFailure where it has none.
         again: made only if there is no answer yet, and not to be quoted as the reason for that.
+        alone: nothing else finds the optimum where it fails: a failure of the solver is not passed over.
     """
 
     name: str
     run: Callable[[Work], Optimum]
     again: bool = False
+    alone: bool = False
 
 
 def attempts_at(problem: Problem, *, certify: bool) -> list[Attempt]:
@@ -90,7 +92,7 @@ def attempts_at(problem: Problem, *, certify: bool) -> list[Attempt]:
     attempts = []
     if small:
         limit = FIRST_WORK if by_slopes else None
-        attempts.append(Attempt("cutting planes", lambda work: by_cuts(work, limit)))
+        attempts.append(Attempt("cutting planes", lambda work: by_cuts(work, limit), alone=not by_slopes))
     if by_slopes:
         attempts.append(Attempt("certificate from the slope programs", slope_certificate))
         if small:
@@ -158,7 +160,7 @@ def _from_rows(work: Work, variables: BudgetVariables, found: CuttingPlanes) -> 
 
 def slope_certificate(work: Work) -> Optimum:
     """A certificate from the duals of the slope programs (statements 8.2 and 9.1)."""
-    work.fine = _slopes(work.problem, FINENESS)
+    work.fine = live_slopes(work.problem, FINENESS)
     certificate, rounds, antichains = certificate_from_slopes(
         work.problem.reading, work.fine.weights, work.fine.feasible
     )
@@ -168,7 +170,7 @@ def slope_certificate(work: Work) -> Optimum:
 
 def slope_bracket(work: Work) -> Optimum:
     """The bracket of the slope programs (statement 8.3), proven in rationals where a proof is wanted (9.1, 9.2)."""
-    found = work.fine or _slopes(work.problem)
+    found = work.fine or live_slopes(work.problem)
     proven, low, high = None, min(found.lower, found.upper), found.upper
     status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
     if work.certify:
@@ -213,7 +215,7 @@ def _certified(
     )
 
 
-def _slopes(problem: Problem, fineness: float = 1.0) -> FloatBracket:
+def live_slopes(problem: Problem, fineness: float = 1.0) -> FloatBracket:
     """What the slope programs find on the live nodes, for all nodes."""
     instance = problem.instance.without_leaf_laws()
     live = np.flatnonzero(instance.live)

@@ -72,6 +72,8 @@ def solve_problem(problem: Problem, attempts: Sequence[Attempt], *, certify: boo
         try:
             found = attempt.run(work)
         except (Unfinished, NotCertified, SolverFailure) as error:
+            if attempt.alone and isinstance(error, SolverFailure):
+                raise
             failure = error
             if not attempt.again:
                 work.reason = str(error)

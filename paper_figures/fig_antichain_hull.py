@@ -17,6 +17,7 @@ from nodebudget.lp import (
     starting_program,
     violated_antichains,
 )
+from nodebudget.lp.drafting import IidPaths, Problem
 from nodebudget.lp.numbers.rationals import Array
 from nodebudget.lp.programs.linear_program import BudgetVariables
 from nodebudget.lp.solving.cutting_planes import float_budgets
@@ -31,7 +32,7 @@ def draw(results: Path) -> Any:
     """Above, the first program of the cutting planes, which cheats; below, the optimum, which touches f."""
     instance = random_instance("flat", 3, 2, seed=5).to_float()
     first = solve(starting_program(instance, PATHS))
-    budgets = float_budgets(BudgetVariables(instance, PATHS), first.values)
+    budgets = float_budgets(BudgetVariables(Problem(instance, IidPaths(PATHS))), first.values)
     optimum = solve_multi_path(instance, PATHS, certify=False)
     figure, axes = plt.subplots(2, 1, figsize=(COLUMN, 4.6), sharex=True, sharey=True)
     _panel(axes[0], instance, budgets, f"single nodes only: {budgets[1:].sum():.4f}, too much")

@@ -25,6 +25,7 @@ from nodebudget.lp import (
     random_top_k_instance,
     solve_multi_path,
 )
+from nodebudget.lp.drafting import IidPaths, Problem
 from nodebudget.lp.optimum import Method
 from nodebudget.lp.programs.linear_program import BudgetVariables
 from nodebudget.lp.programs.multi_path import starting_program
@@ -103,7 +104,7 @@ def certified_optima(settings: tuple[Setting, ...]) -> None:
         spent, found = timed(s, "cuts", certify=True)
         print(
             f"{s.vocab:5} {s.depth:2} {s.paths:2} {s.similarity:7} {s.concentration:6} {len(found.budgets):7} "
-            f"{spent:8.2f} {found.rounds:7}  {found.status}",
+            f"{spent:8.2f} {found.rounds:7}  {found.verdict}",
             flush=True,
         )
 
@@ -123,7 +124,9 @@ def against_plain(settings: tuple[Setting, ...]) -> None:
         start = time.process_time()
         fast = slope_phase(instance, s.paths)
         middle = time.process_time()
-        slow = cutting_planes(BudgetVariables(instance, s.paths), starting_program(instance, s.paths))
+        slow = cutting_planes(
+            BudgetVariables(Problem(instance, IidPaths(s.paths))), starting_program(instance, s.paths)
+        )
         end = time.process_time()
         print(
             f"{s.vocab:4} {s.depth:2} {s.paths:2} {len(instance.tree):7} {middle - start:10.2f} {end - middle:9.2f} "

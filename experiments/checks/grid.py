@@ -63,7 +63,7 @@ class Grid:
         """OPT_K as a certified rational; ValueError where no certificate was reached."""
         found = self.optimum(case, paths)
         if not found.certified:
-            raise ValueError(f"{case.label}, K={paths}: {found.status}")
+            raise ValueError(f"{case.label}, K={paths}: {found.verdict}")
         return Fraction(found.value)
 
     def learn(self, other: Grid) -> None:

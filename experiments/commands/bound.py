@@ -51,13 +51,13 @@ def number(value: Any) -> str | float:
 def bound_report(optimum: Optimum, instance: Instance) -> dict[str, Any]:
     """The JSON object of a bound: rational strings where the instance is exact and the optimum certified."""
     tree = instance.tree
-    tight = optimum.certificate.antichains if optimum.certificate else ()
+    tight = optimum.antichains
     return {
         "paths": optimum.paths,
         "optimum": number(optimum.value),
         "optimum_float": float(optimum.value),
         "block_efficiency": number(optimum.block_efficiency),
-        "status": optimum.status,
+        "status": optimum.verdict,
         "certified": optimum.certified,
         "bracket": list(optimum.bracket),
         "antichains": [
@@ -84,15 +84,15 @@ def print_bound(optimum: Optimum, instance: Instance) -> None:
     console.print(f"OPT_K (accepted tokens)  {_both(optimum.value)}", markup=False)
     console.print(f"block efficiency         {_both(optimum.block_efficiency)}", markup=False)
     console.print(f"block verification, K=1  {_both(single)}", markup=False)
-    console.print(f"status                   {optimum.status}", markup=False)
+    console.print(f"status                   {optimum.verdict}", markup=False)
     console.print(
-        f"program                  {optimum.rows} rows, {optimum.antichains} of them antichains, "
+        f"program                  {optimum.rows} rows, {optimum.antichain_rows} of them antichains, "
         f"{optimum.rounds} round{'s' if optimum.rounds != 1 else ''}"
     )
     tree = instance.tree
     if optimum.certificate:
         table = Table("tight antichain", "multiplier", box=None, pad_edge=False)
-        for antichain in optimum.certificate.antichains[:BUDGETS_SHOWN]:
+        for antichain in optimum.antichains[:BUDGETS_SHOWN]:
             names = " ".join(f"[{format_context(tree.path(node))}]" for node in antichain.nodes)
             table.add_row(plain(names), str(antichain.multiplier))
         console.print()

@@ -34,7 +34,7 @@ def evaluate_sparse(
     if (value := one_pass(verifier, instance, paths)) is not None:
         return value
     shown = paths if verifier.multipath else 1
-    drawn = draw_paths(instance, samples * shown, np.random.default_rng(seed))
+    drawn = [tuple(path) for path in instance.draw_paths(samples * shown, seed).tolist()]
     tuples = [tuple(drawn[i : i + shown]) for i in range(0, len(drawn), shown)]
     if not verifier.ordered:
         tuples = [tuple(sorted(each)) for each in tuples]
@@ -51,27 +51,3 @@ def evaluate_sparse(
             choices.append((float(exact.accepted) + mean, variance))
     mean, variance = min(choices, key=lambda choice: choice[1])
     return Value(mean, math.sqrt(variance / (samples - 1)), "sampled", samples)
-
-
-def draw_paths(instance: Instance, count: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Paths drawn from the draft, independently, as tokens; below a token without a node they go on with zeros.
-
-    What lies below such a token cannot be accepted, whatever it is.
-    """
-    tree = instance.tree
-    rows: dict[int, np.ndarray] = {}
-    drawn = []
-    for uniforms in rng.random((count, tree.depth)):
-        node: int | None = 0
-        path: list[int] = []
-        for uniform in uniforms:
-            if node is None:
-                path.append(0)
-                continue
-            if node not in rows:
-                rows[node] = np.cumsum(instance.draft_law(node))
-            token = int(np.searchsorted(rows[node], uniform * rows[node][-1], side="right"))
-            path.append(token)
-            node = tree.find([*path])
-        drawn.append(tuple(path))
-    return drawn

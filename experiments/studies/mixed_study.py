@@ -30,8 +30,8 @@ from nodebudget.lp import (
 )
 from nodebudget.lp.selection.mixed_rule import MixedRule
 from nodebudget.lp.selection.mixed_selection import MIXED
-from nodebudget.lp.solving.slopes import slope_phase
 from nodebudget.lp.solving.sessions import SolverFailure
+from nodebudget.lp.solving.slopes import slope_phase
 from tqdm import tqdm
 
 SHAPE = (8, 3)

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from nodebudget.lp import FAMILIES
 from nodebudget.lp.drafting.iid_paths import PATHS_LIMIT
+from nodebudget.lp.instances.families import families_with
 from nodebudget.lp.instances.trees import DEPTH_LIMIT, VOCAB_LIMIT, full_size
 from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import get_verifier
@@ -126,15 +127,11 @@ def _check_together(config: SweepConfig, document: dict[str, Any]) -> None:
             get_verifier(name)
         except ValueError as error:
             raise ValueError(f"verifiers: {error}") from None
-    for name, families in (
-        ("similarity", {"logits"}),
-        ("concentration", {"logits"}),
-        ("zeros", FAMILIES.keys() - {"logits"}),
-    ):
-        if name in document and not families.intersection(config.families):
-            wanted = ", ".join(family for family in FAMILIES if family in families)
+    for name in ("similarity", "concentration", "zeros"):
+        families = families_with(name)
+        if name in document and not set(families) & set(config.families):
             raise ValueError(
-                f"{name}: none of the families uses it; expected one of {wanted} in families, or no {name}"
+                f"{name}: none of the families uses it; expected one of {', '.join(families)} in families, or no {name}"
             )
     for vocab in config.vocab:
         for depth in config.depth:

@@ -100,7 +100,7 @@ def optimum_columns(instance: Instance, paths: int, *, certify: bool) -> dict[st
         "optimum_exact": _text(exact),
         "optimum_low": found.bracket[0],
         "certified": found.certified,
-        "status": found.status,
+        "status": found.verdict,
     }
 
 

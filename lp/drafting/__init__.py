@@ -1,8 +1,8 @@
 """Drafting: what can be drafted, and how likely an antichain is to be hit.
 
 Read first: `iid_paths.py`, what is drafted today, and `antichains.py`, with the separation oracle. `problem.py` puts an
-instance and a drafting together; `tuples.py` lists everything that can be drafted; `top_sets.py` has the last level of a
-tree in few variables.
+instance and a drafting together; `tuples.py` lists everything that can be drafted; `top_sets.py` has the last level
+of a tree in few variables.
 """
 
 from .antichains import (

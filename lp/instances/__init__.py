@@ -1,6 +1,7 @@
 """Instances: a prefix tree with the target's and the draft's laws, its file format, and random families.
 
-Read first: `instance.py`, then `trees.py`.
+Read first: `instance.py`, then `trees.py`. `laws.py` and `arguments.py` say what is wrong with what a caller gives;
+`tables.py` is what every room uses to show something in a notebook.
 """
 
 from .families import FAMILIES, random_instance, random_top_k_instance

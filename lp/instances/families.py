@@ -1,22 +1,20 @@
-"""Random families of instances, each reproducible from its seed.
-
-flat       exact; every law from integer weights 0..9 or 1..9, independent in every context
-identical  exact; flat laws, the draft equal to the target
-iid        exact; one flat law for the target and one for the draft, the same in every context
-markov     exact; flat laws that depend on the last token only
-logits     float; softmax of heavy-tailed logits, the draft's correlated with the target's
-"""
+"""Random families of instances, each reproducible from its seed; `FAMILIES` says what they are."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from .instance import Instance, Law
+from ..numbers.rationals import shortened
+from .arguments import check_integer
+from .instance import Instance
+from .laws import Law
+from .tables import Catalogue
 from .trees import check_shape, full_size
 
 Context = tuple[int, ...]
@@ -25,15 +23,55 @@ CANDIDATES = 256
 """Tokens per context that can be among the top k."""
 
 
+@dataclass(frozen=True)
+class Family:
+    """A family of random instances.
+
+    Attributes:
+        about: what its laws are.
+        depends_on: from a context to the part of it on which its laws depend.
+        options: the parameters of `random_instance` that it uses.
+    """
+
+    about: str
+    depends_on: Callable[[Context], Context]
+    options: tuple[str, ...] = ("zeros",)
+
+
+FAMILIES: Catalogue[Family] = Catalogue(
+    flat=Family(
+        "exact; every law from integer weights 0..9 or 1..9, independent in every context",
+        lambda context: context,
+    ),
+    identical=Family("exact; flat laws, the draft equal to the target", lambda context: context),
+    iid=Family(
+        "exact; one flat law for the target and one for the draft, the same in every context",
+        lambda context: (),
+    ),
+    markov=Family("exact; flat laws that depend on the last token only", lambda context: context[-1:]),
+    logits=Family(
+        "float; softmax of heavy-tailed logits, the draft's correlated with the target's",
+        lambda context: context,
+        ("similarity", "concentration"),
+    ),
+)
+"""The families by name."""
+
+
+def families_with(option: str) -> list[str]:
+    """The families that use a parameter of `random_instance`."""
+    return [name for name, family in FAMILIES.items() if option in family.options]
+
+
 def random_instance(
     family: str,
     vocab: int,
     depth: int,
     seed: int,
     *,
-    zeros: float = 0.0,
-    similarity: float = 0.9,
-    concentration: float = 1.0,
+    zeros: float | None = None,
+    similarity: float | None = None,
+    concentration: float | None = None,
 ) -> Instance:
     """Draw one instance of a family.
 
@@ -42,41 +80,48 @@ def random_instance(
         vocab: vocabulary size V.
         depth: draft length L.
         seed: any non-negative integer; the same seed gives the same instance.
-        zeros: for the exact families, the probability that a token's weight is zero (at least one stays).
+        zeros: for the exact families, the probability that a token's weight is zero (at least one stays); 0 when
+            None.
         similarity: for `logits`, the correlation of the draft's logits with the target's, 0 (independent)
-            to 1 (equal).
-        concentration: for `logits`, the scale of the logits; 1 is mild, 15 is nearly one-hot.
+            to 1 (equal); 0.9 when None.
+        concentration: for `logits`, the scale of the logits; 1 is mild, 15 is nearly one-hot; 1 when None.
 
-    Raises ValueError for an unknown family or a parameter out of range.
+    Raises ValueError for an unknown family, a parameter out of range, and one that the family does not use.
 
     >>> random_instance("iid", 3, 2, seed=0)
     Instance(vocab=3, depth=2, nodes=13, exact)
     """
     check_shape(vocab, depth)
-    if family not in FAMILIES:
-        raise ValueError(f"family: got {family!r}; expected one of {', '.join(FAMILIES)}")
-    for name, value in (("zeros", zeros), ("similarity", similarity)):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name}: got {value}; expected a number from 0 to 1")
-    if not 0 < concentration < math.inf:
-        raise ValueError(f"concentration: got {concentration}; expected a positive number")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"seed: got {seed!r}; expected an integer of at least 0")
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise ValueError(f"family: got {shortened(family)}; expected one of {', '.join(FAMILIES)}")
+    for name, value in (("zeros", zeros), ("similarity", similarity), ("concentration", concentration)):
+        if value is None:
+            continue
+        if name not in FAMILIES[family].options:
+            raise ValueError(
+                f"{name}: the family {family!r} does not use it; expected one of {', '.join(families_with(name))}, "
+                f"or no {name}"
+            )
+        _check_number(name, value)
+    check_integer("seed", seed, 0)
     full_size(vocab, depth)
     rng = np.random.default_rng(seed)
     if family == "logits":
-        laws = _logit_laws(rng, vocab, similarity, concentration)
-        key: Callable[[Context], Context] = lambda context: context  # noqa: E731
+        laws = _logit_laws(
+            rng,
+            vocab,
+            0.9 if similarity is None else similarity,
+            1.0 if concentration is None else concentration,
+        )
     else:
-        laws = _flat_laws(rng, vocab, zeros, identical=family == "identical")
-        key = FAMILIES[family]
+        laws = _flat_laws(rng, vocab, 0.0 if zeros is None else zeros, identical=family == "identical")
     drawn: dict[Context, tuple[Law, Law]] = {}
     target: dict[Context, Law] = {}
     draft: dict[Context, Law] = {}
     for context in itertools.chain.from_iterable(
         itertools.product(range(vocab), repeat=length) for length in range(depth + 1)
     ):
-        kind = key(context)
+        kind = FAMILIES[family].depends_on(context)
         if kind not in drawn:
             drawn[kind] = laws()
         target[context] = drawn[kind][0]
@@ -108,6 +153,9 @@ def random_top_k_instance(
     check_shape(vocab, depth)
     if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= vocab:
         raise ValueError(f"top_k: got {top_k!r}; expected an integer from 1 to the vocabulary size, {vocab}")
+    check_integer("seed", seed, 0)
+    _check_number("similarity", similarity)
+    _check_number("concentration", concentration)
     rng = np.random.default_rng(seed)
     candidates = min(vocab, max(CANDIDATES, top_k))
     target: dict[Context, Law] = {}
@@ -130,14 +178,15 @@ def random_top_k_instance(
     return Instance.from_laws(vocab, depth, target, draft, sparse=True)
 
 
-FAMILIES: dict[str, Callable[[Context], Context]] = {
-    "flat": lambda context: context,
-    "identical": lambda context: context,
-    "iid": lambda context: (),
-    "markov": lambda context: context[-1:],
-    "logits": lambda context: context,
-}
-"""Family name -> the part of a context on which its laws depend."""
+def _check_number(name: str, value: object) -> None:
+    """ValueError for a parameter of a family that is no number, or out of its range."""
+    number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    if name == "concentration":
+        right, expected = number and 0 < value < math.inf, "a positive number"  # type: ignore[operator]
+    else:
+        right, expected = number and 0 <= value <= 1, "a number from 0 to 1"  # type: ignore[operator]
+    if not right:
+        raise ValueError(f"{name}: got {shortened(value)}; expected {expected}")
 
 
 def _flat_laws(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..numbers.rationals import Array, constant, fast, fill, float_array, is_exact, settled, to_fraction
+from ..numbers.rationals import Array, constant, fast, fill, float_array, is_exact, settled
+from .arguments import check_integer, check_kind, described
+from .drawing import draw_paths
+from .laws import Law, check_context, check_law, dyadic_law, is_exact_law
+from .tables import html_table, node_name
 from .trees import PrefixTree, format_context
-
-SUM_TOLERANCE = 1e-9
-"""How far a law given in floats may be from summing to one."""
-
-Law = Sequence[Any] | Mapping[int, Any]
-"""A next-token law: all V probabilities in order, or a mapping from token to probability (others zero)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,7 @@ class Instance:
         (True, [Fraction(1, 1), Fraction(1, 3), Fraction(2, 3)])
         """
         laws = {"target": target, "draft": draft}
-        exact = all(_is_exact_law(law) for table in laws.values() for law in table.values())
+        exact = all(is_exact_law(law) for table in laws.values() for law in table.values())
         checked = {
             name: {ctx: check_law(law, vocab, exact, f"{name} law at context {format_context(ctx)!r}")
                    for ctx, law in table.items()}
@@ -95,7 +93,7 @@ class Instance:
         }  # fmt: skip
         for name, table in checked.items():
             for ctx in table:
-                _check_context(ctx, vocab, depth, name)
+                check_context(ctx, vocab, depth, name)
 
         def both(context: tuple[int, ...]) -> tuple[dict[int, Any], dict[int, Any]]:
             for name, table in checked.items():
@@ -140,6 +138,11 @@ class Instance:
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "float"
         return f"Instance(vocab={self.vocab}, depth={self.depth}, nodes={len(self.tree)}, {kind})"
+
+    def _repr_html_(self) -> str:
+        rows = ([node_name(self.tree, z), self.target[z], self.draft[z]] for z in range(1, len(self.tree)))
+        headers = ["node", "p(last token | rest)", "q(last token | rest)"]
+        return html_table(headers, rows, repr(self), count=len(self.tree) - 1)
 
     @property
     def vocab(self) -> int:
@@ -196,6 +199,32 @@ class Instance:
             law[y] = pair[which]
         return law
 
+    def draw_paths(self, paths: int, seed: Any) -> Array:
+        """int array (K, L): K i.i.d. paths drawn from the draft, as tokens; what `DraftTree.from_instance` takes.
+
+        A token may be drawn that a sparse instance has no node for; below it the path goes on with zeros. The laws
+        of an exact instance are rounded to floats for the draw.
+
+        Args:
+            paths: number K of drafted paths.
+            seed: as numpy's `default_rng` takes it: an integer, several integers, or a generator, which then moves
+                on. The same seed gives the same paths.
+
+        Raises ValueError for paths < 1, or another kind of seed.
+
+        >>> fair = Instance.from_laws(2, 3, *[{(): [1, 0], (0,): [1, 0], (0, 0): [0, 1]}] * 2, sparse=True)
+        >>> fair.draw_paths(2, seed=0).tolist()
+        [[0, 0, 1], [0, 0, 1]]
+        """
+        check_integer("paths", paths, 1)
+        try:
+            rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"seed: got {described(seed)}; expected an integer of at least 0, several, or a numpy generator"
+            ) from None
+        return draw_paths(self, paths, rng)
+
     def to_float(self) -> Instance:
         """The same instance in floats, every probability rounded to the nearest."""
         if not self.exact:
@@ -226,10 +255,10 @@ class Instance:
         for node in range(len(self.tree)):
             path = self.tree.path(node)
             if node not in self.tree.leaves:
-                laws["draft"][path] = _dyadic_law(self.draft_law(node))
-                laws["target"][path] = _dyadic_law(self.target_law(node))
+                laws["draft"][path] = dyadic_law(self.draft_law(node))
+                laws["target"][path] = dyadic_law(self.target_law(node))
             elif self.leaf_target is not None:
-                laws["target"][path] = _dyadic_law(self.target_law(node))
+                laws["target"][path] = dyadic_law(self.target_law(node))
         both = lambda context: (laws["target"][context], laws["draft"][context])  # noqa: E731
         return self._on_tree(self.tree, both, laws["target"], exact=True)
 
@@ -251,48 +280,11 @@ class Instance:
         return Instance(tree, self.target[old], self.draft[old], leaf, off_tree)
 
 
-def check_law(law: Law, vocab: int, exact: bool, where: str) -> dict[int, Any]:
-    """A law as {token: probability} without its zeros, checked; ValueError names `where` and the entry."""
-    if isinstance(law, Mapping):
-        items = list(law.items())
-    else:
-        if len(law) != vocab:
-            raise ValueError(f"{where}: got {len(law)} entries; expected {vocab}, one per token")
-        items = list(enumerate(law))
-    for y, value in items:
-        if not 0 <= y < vocab:
-            raise ValueError(f"{where}: token {y} is outside the vocabulary 0..{vocab - 1}")
-        if not 0 <= value < float("inf"):  # catches NaN as well
-            raise ValueError(f"{where}, token {y}: got {value}; expected a finite number of at least 0")
-    total = sum((value for _, value in items), Fraction(0) if exact else 0.0)
-    if total != 1 if exact else abs(total - 1) > SUM_TOLERANCE:
-        raise ValueError(f"{where}: the entries sum to {total}; expected 1")
-    number = Fraction if exact else float
-    return {int(y): number(value) for y, value in items if value > 0}
-
-
-def _is_exact_law(law: Law) -> bool:
-    values = law.values() if isinstance(law, Mapping) else law
-    return all(isinstance(v, int | Fraction) for v in values)
-
-
-def _check_context(context: tuple[int, ...], vocab: int, depth: int, name: str) -> None:
-    where = f"{name} law at context {format_context(context)!r}"
-    for y in context:
-        if not 0 <= y < vocab:
-            raise ValueError(f"{where}: token {y} is outside the vocabulary 0..{vocab - 1}")
-    if len(context) > depth:
-        raise ValueError(
-            f"{where}: the context has {len(context)} tokens; expected at most the depth, {depth}"
-        )
-
-
-def _dyadic_law(law: Array) -> dict[int, Fraction]:
-    tokens = np.flatnonzero(law)
-    support = {y: to_fraction(value) for y, value in zip(tokens.tolist(), law[tokens].tolist(), strict=True)}
-    largest = int(np.argmax(law))
-    # All denominators are powers of two: sums of integers over the largest of them.
-    unit = max(value.denominator for value in support.values())
-    rest = sum(value.numerator * (unit // value.denominator) for y, value in support.items() if y != largest)
-    support[largest] = Fraction(unit - rest, unit)
-    return support
+def check_instance(instance: object) -> None:
+    """Raise ValueError for anything but an `Instance`."""
+    check_kind(
+        "instance",
+        instance,
+        Instance,
+        "an Instance, as load_instance, random_instance or Instance.from_laws give it",
+    )

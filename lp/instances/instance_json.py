@@ -32,7 +32,8 @@ from ..numbers.rationals import (
     read_rational,
     shortened,
 )
-from .instance import Instance, Law, check_law
+from .instance import Instance
+from .laws import Law, check_law
 from .trees import check_shape, format_context, full_size
 
 Table = dict[tuple[int, ...], Law]

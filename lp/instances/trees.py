@@ -147,15 +147,19 @@ class PrefixTree:
             node = int(self.parent[node])
         return tuple(reversed(tokens))
 
+    def child(self, node: int, token: int) -> int | None:
+        """The child of a node that a token leads to, or None where the tree does not have it."""
+        below = self.children(node)
+        place = below.start + int(np.searchsorted(self.token[below.start : below.stop], token))
+        return place if place < below.stop and self.token[place] == token else None
+
     def find(self, tokens: Sequence[int]) -> int | None:
         """The node of a token string, or None where the tree does not have it."""
-        node = 0
+        node: int | None = 0
         for y in tokens:
-            below = self.children(node)
-            place = int(np.searchsorted(self.token[below.start : below.stop], y))
-            if place == len(below) or self.token[below.start + place] != y:
+            node = self.child(node, y)
+            if node is None:
                 return None
-            node = below.start + place
         return node
 
     def sum_children(self, values: Array, length: int) -> Array:

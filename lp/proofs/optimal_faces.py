@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from flint import fmpq
 
-from ..drafting.iid_paths import hit_probability
+from ..drafting.iid_paths import IidPaths, hit_probability
+from ..drafting.problem import Problem
 from ..drafting.top_sets import rank_key
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, fast, fill, float_array, is_exact, settled, to_fmpq
@@ -61,7 +62,7 @@ class OptimalFace:
         empty = ~self.instance.live | np.asarray(gains < 0, dtype=bool)
         tied[0], empty[0] = True, False
         levels, own = self._levels(tied | empty, near)
-        variables = BudgetVariables(self.instance, paths)
+        variables = BudgetVariables(Problem(self.instance, IidPaths(paths)))
         sizes = np.zeros(len(tree))
         sizes[variables.nodes] = variables.program("units", ()).units
         self.source, self.factor = np.zeros(len(tree), dtype=np.int64), fill([fmpq(1)] * len(tree))

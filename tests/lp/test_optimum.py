@@ -25,9 +25,10 @@ from nodebudget.lp import (
     target_matching_violation,
     violated_antichains,
 )
-from nodebudget.lp import optimum as optimum_module
+from nodebudget.lp import attempts as attempts_module
+from nodebudget.lp.proofs import basis_certificates
 from nodebudget.lp.solving import cutting_planes as cutting_planes_module
-from nodebudget.lp.solving import solvers as solvers_module
+from nodebudget.lp.solving import sessions as sessions_module
 from nodebudget.lp.solving.sessions import HighsSession
 from plain_definitions import float_optimum, worst_excess
 from strategies import CASES, case_instances, exact_instances, few, motivating, some
@@ -132,7 +133,7 @@ def test_without_certification_the_answer_is_a_float_and_says_so() -> None:
     assert found.certificate is None
     assert isinstance(found.value, float)
     assert found.value == pytest.approx(131 / 81, abs=1e-9)
-    assert found.status == "optimal in floats, not certified (certification was not asked for)"
+    assert found.verdict == "optimal in floats, not certified (certification was not asked for)"
     assert found.budgets.dtype == np.float64
 
 
@@ -168,7 +169,7 @@ def test_peaked_laws_are_certified_or_honestly_not(
         assert found.value == pytest.approx(independent, abs=1e-6)
         assert found.value == float(found.certificate.optimum)
     else:
-        assert "not certified" in found.status
+        assert "not certified" in found.verdict
         assert lower - 1e-6 <= independent <= upper + 1e-6
     if paths == 1:
         assert found.value == pytest.approx(accepted_tokens(block_budgets(instance)), rel=1e-9)
@@ -180,7 +181,7 @@ def test_a_solver_that_reports_no_optimum_is_a_failure(
     said: Status, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HighsSession, "_status", lambda _: said)
-    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
+    monkeypatch.setattr(attempts_module, "CERTIFIED_TREE", 0)
     for certify in (True, False):
         with pytest.raises(SolverFailure, match=f"the float solver said '{said.value}', not optimal"):
             solve_multi_path(motivating(), 2, method=method, certify=certify)
@@ -196,7 +197,7 @@ def test_a_warm_start_without_a_verdict_is_tried_from_scratch() -> None:
 
 def test_a_solver_that_stops_early_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """HiGHS itself, told to do no iteration: a status that the table does not call optimal."""
-    quiet = solvers_module._quiet_highs
+    quiet = sessions_module._quiet_highs
 
     def hurried() -> Any:
         highs = quiet()
@@ -204,7 +205,7 @@ def test_a_solver_that_stops_early_is_a_failure(monkeypatch: pytest.MonkeyPatch)
         highs.setOptionValue("simplex_iteration_limit", 0)
         return highs
 
-    monkeypatch.setattr(solvers_module, "_quiet_highs", hurried)
+    monkeypatch.setattr(sessions_module, "_quiet_highs", hurried)
     with pytest.raises(SolverFailure, match="'unknown', not optimal"):
         solve_multi_path(motivating(), 2)
 
@@ -213,18 +214,18 @@ def test_a_basis_that_cannot_be_made_exact_leaves_an_honest_float(monkeypatch: p
     def refuse(*_: object, **__: object) -> None:
         raise NotCertified("the reason given")
 
-    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
-    monkeypatch.setattr(optimum_module, "exact_optimum", refuse)
+    monkeypatch.setattr(attempts_module, "CERTIFIED_TREE", 0)
+    monkeypatch.setattr(basis_certificates, "exact_optimum", refuse)
     found = solve_multi_path(motivating(), 2)
     assert not found.certified
-    assert found.status == "optimal in floats, not certified (the reason given)"
+    assert found.verdict == "optimal in floats, not certified (the reason given)"
     assert isinstance(found.value, float)
     assert found.value == pytest.approx(131 / 81, abs=1e-9)
 
 
 def test_a_certificate_that_does_not_verify_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exact phase that lies about one dual must be caught by the verification."""
-    honest = optimum_module.exact_optimum
+    honest = basis_certificates.exact_optimum
 
     def lying(*args: Any, **options: Any) -> Any:
         from dataclasses import replace
@@ -232,19 +233,19 @@ def test_a_certificate_that_does_not_verify_is_not_handed_out(monkeypatch: pytes
         found = honest(*args, **options)
         return replace(found, duals=tuple(dual * F(1001, 1000) for dual in found.duals))
 
-    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
-    monkeypatch.setattr(optimum_module, "exact_optimum", lying)
+    monkeypatch.setattr(attempts_module, "CERTIFIED_TREE", 0)
+    monkeypatch.setattr(basis_certificates, "exact_optimum", lying)
     found = solve_multi_path(motivating(), 2)
     assert found.certificate is None
-    assert "not certified (the multipliers prove the bound" in found.status
+    assert "not certified (the multipliers prove the bound" in found.verdict
 
 
 def test_too_many_nodes_for_a_certificate_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimum_module, "SMALL_TREE", 6)
-    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 6)
+    monkeypatch.setattr(attempts_module, "SMALL_TREE", 6)
+    monkeypatch.setattr(attempts_module, "CERTIFIED_TREE", 6)
     found = solve_multi_path(motivating(), 2)
     assert found.certificate is None
-    assert found.status.endswith("(the tree has 7 nodes; certificates are tried up to 6)")
+    assert found.verdict.endswith("(the tree has 7 nodes; certificates are tried up to 6)")
     assert found.value == pytest.approx(131 / 81, abs=1e-9)
 
 
@@ -255,14 +256,14 @@ def test_a_float_phase_cut_short_gives_a_bracket(
 ) -> None:
     instance = random_instance("logits", 16, 2, seed, similarity=0.5, concentration=2.0)
     monkeypatch.setattr(cutting_planes_module, "WORK_LIMIT", limit)
-    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
+    monkeypatch.setattr(attempts_module, "CERTIFIED_TREE", 0)
     found = solve_multi_path(instance, 2)
     lower, upper = found.bracket
     assert found.certificate is None
-    assert found.status.startswith(
+    assert found.verdict.startswith(
         f"bracketed, both ends proven, not certified: between {lower} and {upper} ("
     )
-    assert "(the cutting planes stopped after " in found.status
+    assert "(the cutting planes stopped after " in found.verdict
     assert lower < upper <= lower * (1 + 1e-5)
     assert lower <= found.proven[0] <= found.proven[1] <= upper
     assert found.value == upper
@@ -283,12 +284,12 @@ def test_the_bracket_holds_the_true_optimum(instance: Instance, paths: int) -> N
     true = float(solve_multi_path(instance, paths).value)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cutting_planes_module, "WORK_LIMIT", -1)
-        patch.setattr(optimum_module, "CERTIFIED_TREE", 0)
+        patch.setattr(attempts_module, "CERTIFIED_TREE", 0)
         found = solve_multi_path(instance, paths)
     lower, upper = found.bracket
     assert lower - 1e-12 <= true <= upper + 1e-12
     if not found.certified:
-        assert found.status.startswith("bracketed, both ends proven, not certified")
+        assert found.verdict.startswith("bracketed, both ends proven, not certified")
         assert found.value == upper
 
 
@@ -312,6 +313,6 @@ def test_an_unknown_method_is_refused() -> None:
 
 def test_the_counts_that_are_reported() -> None:
     listed = solve_multi_path(motivating(), 2, method="enumerate")
-    assert (listed.rows, listed.antichains, listed.rounds) == (30, 24, 1)
+    assert (listed.rows, listed.antichain_rows, listed.rounds) == (30, 24, 1)
     single = solve_single_path(motivating())
-    assert (single.rows, single.antichains, single.rounds) == (12, 6, 1)
+    assert (single.rows, single.antichain_rows, single.rounds) == (12, 6, 1)

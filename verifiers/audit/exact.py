@@ -72,7 +72,7 @@ def certified_value(optimum: Optimum) -> Fraction:
     """The value of a certified optimum; ValueError for another one."""
     if not optimum.certified:
         raise ValueError(
-            f"the optimum is not certified, so there is nothing exact to compare with: {optimum.status}"
+            f"the optimum is not certified, so there is nothing exact to compare with: {optimum.verdict}"
         )
     return Fraction(optimum.value)
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +16,6 @@ from nodebudget.experiments.optimality import OptimalityConfig
 from nodebudget.experiments.optimality.local_tokens import with_local_tokens
 from nodebudget.experiments.optimality.report import means
 from nodebudget.experiments.optimality.run import SCHEMA, context_rows
-from nodebudget.experiments.optimality.values import draw_paths
 from nodebudget.lp import Instance, solve_multi_path
 from nodebudget.lp.drafting.tuples import drafted_tuples
 from nodebudget.verifiers import VERIFIERS
@@ -107,7 +105,7 @@ def test_local_tokens_keep_the_laws() -> None:
 def test_drafted_paths_have_the_draft_s_law() -> None:
     _, found = expand(llama)
     local, count = with_local_tokens(found), 4000
-    drawn = Counter(draw_paths(local, count, np.random.default_rng(0)))
+    drawn = Counter(map(tuple, local.draw_paths(count, seed=0).tolist()))
     seen = 0
     for leaf in local.tree.leaves:
         mass = local.joint_draft[leaf]

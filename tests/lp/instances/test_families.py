@@ -123,8 +123,8 @@ def test_concentration_makes_the_laws_peaked() -> None:
         ({"depth": 0}, "depth: got 0"),
         ({"seed": -1}, "seed: got -1; expected an integer of at least 0"),
         ({"seed": 1.5}, r"seed: got 1\.5; expected an integer of at least 0"),
-        ({"zeros": -0.1}, r"zeros: got -0\.1; expected a number from 0 to 1"),
-        ({"zeros": float("nan")}, "zeros: got nan"),
+        ({"family": "flat", "zeros": -0.1}, r"zeros: got -0\.1; expected a number from 0 to 1"),
+        ({"family": "flat", "zeros": float("nan")}, "zeros: got nan"),
         ({"similarity": 1.01}, r"similarity: got 1\.01; expected a number from 0 to 1"),
         ({"concentration": 0.0}, r"concentration: got 0\.0; expected a positive number"),
         ({"concentration": math.inf}, "concentration: got inf"),
@@ -140,7 +140,8 @@ def test_parameters_out_of_range_are_refused(arguments: dict[str, object], said:
 
 def test_every_law_of_every_family_is_a_law() -> None:
     for family, seed in itertools.product(FAMILIES, range(3)):
-        instance = random_instance(family, 3, 2, seed, concentration=15.0, zeros=0.3)
+        options = {"concentration": 15.0} if family == "logits" else {"zeros": 0.3}
+        instance = random_instance(family, 3, 2, seed, **options)
         for node in range(len(instance.tree)):
             assert abs(sum(instance.target_law(node)) - 1) <= (0 if instance.exact else 1e-12)
 
@@ -165,3 +166,46 @@ def test_top_k_laws_are_sparse_and_reproducible() -> None:
 def test_a_top_k_out_of_range_is_refused(top_k: object) -> None:
     with pytest.raises(ValueError, match=r"top_k: got .*; expected an integer from 1 to .* 10"):
         random_top_k_instance(10, 2, seed=0, top_k=top_k)
+
+
+@pytest.mark.parametrize(
+    ("family", "option", "users"),
+    [
+        ("flat", "similarity", "logits"),
+        ("iid", "concentration", "logits"),
+        ("logits", "zeros", "flat, identical, iid, markov"),
+    ],
+)
+def test_a_parameter_that_the_family_does_not_use_is_refused(family: str, option: str, users: str) -> None:
+    said = f"{option}: the family '{family}' does not use it; expected one of {users}, or no {option}"
+    with pytest.raises(ValueError, match=said):
+        random_instance(family, 2, 1, 0, **{option: 0.5})
+    random_instance(users.split(",")[0], 2, 1, 0, **{option: 0.5})
+
+
+def test_defaults_are_those_that_the_docstring_names() -> None:
+    for family, options in (("logits", {"similarity": 0.9, "concentration": 1.0}), ("flat", {"zeros": 0.0})):
+        given, left_out = random_instance(family, 3, 2, 5, **options), random_instance(family, 3, 2, 5)
+        assert given.target.tolist() == left_out.target.tolist()
+        assert given.draft.tolist() == left_out.draft.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"similarity": 2.0}, "similarity: got 2.0; expected a number from 0 to 1"),
+        ({"similarity": "high"}, "similarity: got 'high'; expected a number from 0 to 1"),
+        ({"concentration": 0}, "concentration: got 0; expected a positive number"),
+        ({"seed": 1.5}, "seed: got 1.5; expected an integer of at least 0"),
+    ],
+)
+def test_top_k_parameters_out_of_range_are_refused(arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        random_top_k_instance(5, 1, **({"seed": 0, "top_k": 2} | arguments))
+
+
+def test_the_families_say_what_they_are() -> None:
+    lines = repr(FAMILIES).splitlines()
+    assert [line.split()[0] for line in lines] == list(FAMILIES)
+    assert all(len(line) <= 100 for line in lines)
+    assert "lambda" not in repr(FAMILIES)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from nodebudget.lp import Instance, random_instance, solve_multi_path
+from nodebudget.lp.instances.instance import check_instance
 from nodebudget.lp.numbers.rationals import exact_array
 from plain_definitions import joint, laws_of
 from strategies import exact_instances, few, motivating, some
@@ -227,3 +228,21 @@ def test_the_laws_cannot_be_written_to() -> None:
     law = instance.target_law(0)
     law[0] = Fraction(9)
     assert instance.target_law(0)[0] == Fraction(1, 3), "target_law must hand out a copy"
+
+
+def test_an_instance_in_a_notebook() -> None:
+    small = random_instance("flat", 2, 1, seed=0)
+    shown = small._repr_html_()
+    for node in (1, 2):
+        assert f"<td>{node - 1}</td><td>{small.target[node]}</td><td>{small.draft[node]}</td>" in shown
+    assert "more rows" not in shown
+    # 1 + 2 + 4 + 8 + 16 nodes; the root is left out, and 30 rows are shown.
+    assert "more" not in random_instance("flat", 2, 4, seed=0)._repr_html_()
+    assert "and 32 more rows" in random_instance("flat", 2, 5, seed=0)._repr_html_()
+
+
+@pytest.mark.parametrize("wrong", ["x", None, [[1]], 3])
+def test_what_is_no_instance_is_said(wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"instance: got .*; expected an Instance, as load_instance"):
+        check_instance(wrong)
+    check_instance(random_instance("flat", 2, 1, seed=0))

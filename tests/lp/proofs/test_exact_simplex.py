@@ -28,6 +28,7 @@ from nodebudget.lp import (
     verifier_program,
     violated_antichains,
 )
+from nodebudget.lp.drafting import IidPaths, Problem
 from nodebudget.lp.numbers.rationals import exact_array, to_fmpq
 from nodebudget.lp.programs.linear_program import BudgetVariables
 from strategies import exact_instances, few, many, motivating, some
@@ -141,7 +142,7 @@ def test_equations_and_redundant_rows(instance: Instance) -> None:
 @some
 @given(exact_instances(), st.integers(1, 3))
 def test_rows_that_the_oracle_adds_lead_to_the_optimum_of_all_rows(instance: Instance, paths: int) -> None:
-    variables = BudgetVariables(instance, paths)
+    variables = BudgetVariables(Problem(instance, IidPaths(paths)))
     asked = []
 
     def separate(values: tuple[Fraction, ...]) -> list[Row]:

@@ -20,7 +20,8 @@ from nodebudget.lp import (
     random_instance,
     solve_multi_path,
 )
-from nodebudget.lp import optimum as optimum_module
+from nodebudget.lp import attempts as attempts_module
+from nodebudget.lp.drafting import IidPaths, Problem
 from nodebudget.lp.proofs import slope_certificates as slope_certificates_module
 from nodebudget.lp.proofs.certificates import dual_bound
 from nodebudget.lp.proofs.exact_simplex import NotCertified
@@ -34,8 +35,8 @@ F = Fraction
 
 
 def from_slopes(instance: Instance, paths: int) -> Certificate:
-    found = optimum_module._slopes(instance, paths, FINENESS)
-    return certificate_from_slopes(instance, paths, found.weights, found.feasible)[0]
+    found = attempts_module.live_slopes(Problem(instance, IidPaths(paths)), FINENESS)
+    return certificate_from_slopes(Problem(instance, IidPaths(paths)), found.weights, found.feasible)[0]
 
 
 def test_levels_of_weights_by_hand() -> None:
@@ -79,7 +80,7 @@ def test_it_is_the_optimum_of_plain_cutting_planes(
     family: str, vocab: int, depth: int, zeros: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     instance = random_instance(family, vocab, depth, seed=2, zeros=zeros)
-    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 0)
+    monkeypatch.setattr(attempts_module, "CERTIFIED_TREE", 0)
     plain = solve_multi_path(instance, 3)
     assert plain.certified
     assert from_slopes(instance, 3).optimum == plain.value
@@ -89,7 +90,7 @@ def test_it_is_the_optimum_of_plain_cutting_planes(
 def test_where_plain_cutting_planes_stop(
     similarity: float, concentration: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(optimum_module, "FIRST_WORK", 0)
+    monkeypatch.setattr(attempts_module, "FIRST_WORK", 0)
     instance = random_instance("logits", 18, 2, 0, similarity=similarity, concentration=concentration)
     found = solve_multi_path(instance, 3)
     assert found.status == "optimal, certified"
@@ -98,14 +99,15 @@ def test_where_plain_cutting_planes_stop(
     assert found.value == float(found.certificate.optimum)
     rough = slope_phase(instance.without_leaf_laws(), 3)
     assert rough.lower * (1 - 1e-9) <= found.value <= rough.upper * (1 + 1e-9)
-    assert found.rows == len(instance.tree) - 1 + found.antichains
+    assert found.rows == len(instance.tree) - 1 + found.antichain_rows
 
 
 def test_budgets_lie_on_the_face_exactly() -> None:
     """Every antichain with a multiplier is met with ==, and so the budgets are worth the dual bound."""
     instance = random_instance("iid", 3, 4, seed=1)
-    found = optimum_module._slopes(instance, 2, FINENESS)
-    tight = certificate_from_slopes(instance, 2, found.weights, found.feasible)[0].antichains
+    found = attempts_module.live_slopes(Problem(instance, IidPaths(2)), FINENESS)
+    problem = Problem(instance, IidPaths(2))
+    tight = certificate_from_slopes(problem, found.weights, found.feasible)[0].antichains
     assert len(tight) > 5
     face = OptimalFace(instance, 2, tight, found.feasible)
     budgets = point_inside(face, ()).budgets
@@ -118,8 +120,9 @@ def test_budgets_lie_on_the_face_exactly() -> None:
 def test_antichains_that_contradict_the_equations_are_named() -> None:
     """Half the multipliers are no dual optimum: their face has no feasible budgets, and what comes back says why."""
     instance = random_instance("iid", 3, 4, seed=1)
-    found = optimum_module._slopes(instance, 2, FINENESS)
-    tight = certificate_from_slopes(instance, 2, found.weights, found.feasible)[0].antichains
+    found = attempts_module.live_slopes(Problem(instance, IidPaths(2)), FINENESS)
+    problem = Problem(instance, IidPaths(2))
+    tight = certificate_from_slopes(problem, found.weights, found.feasible)[0].antichains
     outcome = point_inside(OptimalFace(instance, 2, tight[::2], found.feasible), [one.nodes for one in tight])
     if (
         outcome.budgets is not None
@@ -134,9 +137,10 @@ def test_a_rough_start_is_mended_or_refused(monkeypatch: pytest.MonkeyPatch) -> 
     instance = random_instance("iid", 2, 4, seed=3)
     wanted = solve_multi_path(instance, 2).value
     outcomes = set()
-    for near in (np.zeros(len(instance.tree)), optimum_module._slopes(instance, 2).feasible):
+    problem, nothing = Problem(instance, IidPaths(2)), np.zeros(len(instance.tree))
+    for near in (nothing, attempts_module.live_slopes(problem).feasible):
         try:
-            outcomes.add(certificate_from_slopes(instance, 2, np.zeros(len(instance.tree)), near)[0].optimum)
+            outcomes.add(certificate_from_slopes(problem, nothing, near)[0].optimum)
         except NotCertified:
             outcomes.add(None)
     assert outcomes <= {wanted, None}
@@ -171,19 +175,19 @@ def test_without_a_certificate_from_slopes_the_other_ways_are_gone(monkeypatch: 
 
     instance = random_instance("logits", 10, 2, 1, similarity=0.5)
     wanted = solve_multi_path(instance, 2).certificate.optimum
-    monkeypatch.setattr(optimum_module, "certificate_from_slopes", refuse)
-    monkeypatch.setattr(optimum_module, "FIRST_WORK", 0)
+    monkeypatch.setattr(attempts_module, "certificate_from_slopes", refuse)
+    monkeypatch.setattr(attempts_module, "FIRST_WORK", 0)
     plain = solve_multi_path(instance, 2)
     assert plain.certificate.optimum == wanted
     with monkeypatch.context() as patch:
-        patch.setattr(optimum_module, "cutting_planes", fail)
+        patch.setattr(attempts_module, "cutting_planes", fail)
         failed = solve_multi_path(instance, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(optimum_module, "SMALL_TREE", 0)
+        patch.setattr(attempts_module, "SMALL_TREE", 0)
         large = solve_multi_path(instance, 2)
     for found in (failed, large):
-        assert found.status.startswith("bracketed, both ends proven, not certified")
-        assert found.status.endswith("(the reason given)")
+        assert found.verdict.startswith("bracketed, both ends proven, not certified")
+        assert found.verdict.endswith("(the reason given)")
         assert found.proven[0] <= wanted <= found.proven[1]
 
 

@@ -23,11 +23,12 @@ from nodebudget.lp import (
     target_matching_violation,
     violated_antichains,
 )
-from nodebudget.lp import optimum as optimum_module
+from nodebudget.lp import attempts as attempts_module
 from nodebudget.lp.budgets.repair import feasible_budgets
 from nodebudget.lp.drafting import top_sets as top_sets_module
 from nodebudget.lp.drafting.top_sets import TopSets
 from nodebudget.lp.numbers.rationals import Array, exact_array, float_array
+from nodebudget.lp.optimum import Optimum
 from nodebudget.lp.proofs import proven as proven_module
 from nodebudget.lp.solving import slopes as slopes_module
 from nodebudget.lp.solving.slopes import MatrixSession, slope_phase
@@ -37,11 +38,11 @@ F = Fraction
 SHAPES = ((2, 1), (5, 1), (2, 2), (3, 2), (2, 3))
 
 
-def by_slopes(instance: Instance, paths: int, certify: bool = True) -> optimum_module.Optimum:
+def by_slopes(instance: Instance, paths: int, certify: bool = True) -> Optimum:
     """The way of large trees, whatever the size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimum_module, "SMALL_TREE", 0)
-        patch.setattr(optimum_module, "CERTIFIED_TREE", 0)
+        patch.setattr(attempts_module, "SMALL_TREE", 0)
+        patch.setattr(attempts_module, "CERTIFIED_TREE", 0)
         return solve_multi_path(instance, paths, certify=certify)
 
 
@@ -90,7 +91,7 @@ def test_the_bracket_holds_the_exact_optimum(instance: Instance, paths: int) -> 
     assert F(low) <= lower
     assert F(high) >= upper
     assert not found.certified
-    assert found.status.startswith(f"bracketed, both ends proven, not certified: between {low} and {high} (")
+    assert found.verdict.startswith(f"bracketed, both ends proven, not certified: between {low} and {high} (")
 
 
 @pytest.mark.parametrize("family", ["flat", "identical", "iid", "markov"])
@@ -162,7 +163,7 @@ def test_one_path_on_a_large_tree_is_block_verification() -> None:
 
 
 def test_a_large_tree_says_what_it_proves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimum_module, "CERTIFIED_TREE", 1600)
+    monkeypatch.setattr(attempts_module, "CERTIFIED_TREE", 1600)
     instance = random_instance("logits", 40, 2, seed=1)
     found = solve_multi_path(instance, 3)
     lower, upper = found.proven
@@ -170,7 +171,7 @@ def test_a_large_tree_says_what_it_proves(monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(upper, Fraction)
     assert (upper - lower) / upper <= 1e-5
     assert found.value == found.bracket[1]
-    assert found.status.endswith("(the tree has 1641 nodes; certificates are tried up to 1600)")
+    assert found.verdict.endswith("(the tree has 1641 nodes; certificates are tried up to 1600)")
     budgets, tree = found.budgets, instance.tree
     assert np.all(budgets[1:] <= instance.target[1:] * budgets[tree.parent[1:]] * (1 + 1e-12))
     assert violated_antichains(tree, budgets, instance.joint_draft, 3, relative=2e-12, tolerance=1e-15) == []
@@ -202,7 +203,7 @@ def test_a_float_phase_cut_short_still_proves_its_bracket(monkeypatch: pytest.Mo
     assert found.rounds == 1
     assert found.proven[0] < true < found.proven[1]
     floats = by_slopes(instance, 2, certify=False)
-    assert floats.status.startswith("bounded in floats, not certified (stopped after 1 rounds")
+    assert floats.verdict.startswith("bounded in floats, not certified (stopped after 1 rounds")
 
 
 # The two proven bounds, for numbers that come from nowhere.

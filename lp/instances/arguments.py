@@ -1,0 +1,31 @@
+"""What is said to a caller who passes something of another kind than was expected."""
+
+from __future__ import annotations
+
+from ..numbers.rationals import shortened
+
+Kinds = type | tuple[type, ...]
+
+
+def check_kind(name: str, value: object, kinds: Kinds, expected: str) -> None:
+    """Raise ValueError unless a value is an instance of one of the kinds; the message says what was `expected`.
+
+    >>> check_kind("tree", "x", dict, "a PrefixTree")
+    Traceback (most recent call last):
+    ValueError: tree: got the str 'x'; expected a PrefixTree
+    """
+    if not isinstance(value, kinds):
+        raise ValueError(f"{name}: got {described(value)}; expected {expected}")
+
+
+def check_integer(name: str, value: object, least: int) -> None:
+    """Raise ValueError unless a value is an integer (no bool) of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name}: got {shortened(value)}; expected an integer of at least {least}")
+
+
+def described(value: object) -> str:
+    """A value of the wrong kind, in a message: its type and, on one line, how it is written."""
+    if value is None:
+        return "None"
+    return f"the {type(value).__name__} {' '.join(shortened(value).split())}"
