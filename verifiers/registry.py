@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from nodebudget.lp import Instance
-from nodebudget.lp.selection.mixed_selection import Selection
+from nodebudget.lp.selection.selections import Selection
 
 from .algorithms import (
     block_verification,

@@ -29,7 +29,7 @@ from nodebudget.lp import (
     stable_greedy_skewed_draft,
 )
 from nodebudget.lp.selection.mixed_rule import MixedRule
-from nodebudget.lp.selection.mixed_selection import MIXED
+from nodebudget.lp.selection.selections import MIXED
 from nodebudget.lp.solving.sessions import SolverFailure
 from nodebudget.lp.solving.slopes import slope_phase
 from tqdm import tqdm

@@ -6,17 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 from nodebudget.lp.selection.cells import cells
-from nodebudget.lp.selection.mixed_selection import (
+from nodebudget.lp.selection.node_choices import (
     NodeChoice,
-    Selection,
     choose,
     choose_at_stake,
     choose_exactly,
     lifted,
-    mixed_selection,
     root_state,
 )
 from nodebudget.lp.selection.scores import OnPath
+from nodebudget.lp.selection.selections import Selection, mixed_selection
 
 from ..arithmetic.arrays import Array
 from ..arithmetic.extended import Extended, extended, join

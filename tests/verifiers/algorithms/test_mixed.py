@@ -25,17 +25,10 @@ from nodebudget.lp import (
     skewed_draft,
 )
 from nodebudget.lp.selection.cells import CELLS
-from nodebudget.lp.selection.mixed_selection import (
-    MIXED,
-    QUICK,
-    NodeChoice,
-    choose,
-    lifted,
-    mixed_selection,
-    root_state,
-)
+from nodebudget.lp.selection.node_choices import NodeChoice, choose, lifted, root_state
 from nodebudget.lp.selection.node_rules import neutral, ratio_ranking
 from nodebudget.lp.selection.scores import OnPath
+from nodebudget.lp.selection.selections import MIXED, QUICK, mixed_selection
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, mixed_verifier
 from nodebudget.verifiers.algorithms import mixed_multipath
 from nodebudget.verifiers.algorithms.score_contest import win_chances

@@ -1,107 +1,21 @@
-"""The skewed draft and the budgets of a selection by scores, in one pass over the tree (section 12)."""
+"""What a selection by scores does at nodes: the classes of their cells, the states of their children (section 12)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
-from ..drafting.iid_paths import check_paths
-from ..instances.instance import Instance
-from ..numbers.rationals import Array, fast, float_array, fmpq_array, settled, to_fmpq
+from ..numbers.rationals import float_array, fmpq_array
 from .cells import CELLS, cells
-from .depth_one_mixture import depth_one_mixture
 from .exact_mixture import exact_mixture
-from .mixed_rule import MixedRule
-from .node_rules import NodeRule
-from .ratio_order import ROUNDING
-from .rule_answers import ask, ask_twice
+from .rule_answers import ask
 from .scores import OnPath, classes, lifts, next_state
-
-GRADED = (1 / 16,) * 8 + (1 / 32,) * 8 + (1 / 64,) * 16
-"""Probabilities of 32 families: a few large ones that do most of the work, small ones that even it out."""
-
-DEPTH_ONE_STEPS = 64
-"""Frank-Wolfe steps for a node whose children are leaves, at the root."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A selection by scores.
-
-    Attributes:
-        rule: the node rule.
-        families: the probabilities of the R families of orderings, one of which is drawn beforehand; Fractions, or
-            floats as the binary fractions that they are.
-        depth_one_steps: at depth one the probabilities of the orderings are found by as many Frank-Wolfe
-            steps instead (`depth_one_mixture`); 0 leaves it to the rule.
-        least_stake: below the root the rule is used where w times the chance that several paths are in play is at
-            least so much; elsewhere all cells are in one class, which costs nothing. What is accepted below z is at
-            most w nu(z) for each level, and orderings matter only where there are several paths to choose from.
-    """
-
-    rule: NodeRule
-    families: tuple[float, ...] = (1.0,)
-    depth_one_steps: int = 0
-    least_stake: float = 0.0
-
-    def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "families", tuple(self.families))
-            even = all(share > 0 for share in self.families) and sum(map(Fraction, self.families)) == 1
-        except (TypeError, ValueError):
-            even = False
-        if not even:
-            raise ValueError(
-                f"families: got {self.families}; expected positive probabilities that sum to one exactly, such as "
-                "(0.5, 0.25, 0.25) or Fractions"
-            )
-        if not callable(self.rule) or getattr(self.rule, "__hash__", None) is None:
-            raise ValueError(
-                f"rule: got {self.rule!r}; expected a function from OnPath to the classes of the cells, hashable, "
-                "since exact audits remember its answers"
-            )
-        if not isinstance(self.depth_one_steps, int) or self.depth_one_steps < 0:
-            raise ValueError(
-                f"depth_one_steps: got {self.depth_one_steps}; expected a whole number, at least 0"
-            )
-
-    def weights(self, data: OnPath) -> tuple[Any, Any]:
-        """(R,) probabilities of the families and (1, R, C) their orderings, at the root with its one state."""
-        xp = array_api_compat.array_namespace(data.draft)
-        if data.remaining == 1 and self.depth_one_steps:
-            return depth_one_mixture(data, self.depth_one_steps)
-        one = data.state[0, :1, -1]
-        exact = data.draft.dtype == object
-        shares = xp.concat(
-            [one * (to_fmpq(Fraction(share)) if exact else float(share)) for share in self.families]
-        )
-        # Exact audits remember answers, so that one that is drawn anew each time would not be seen there.
-        asked = ask_twice if exact else ask
-        return shares, asked(self.rule, replace(data, state=_by_family(data.state, shares)))
-
-
-MIXED = Selection(MixedRule(), GRADED, DEPTH_ONE_STEPS)
-"""The selection of mixed multi-path block verification."""
-
-QUICK = Selection(
-    MixedRule(caps=(float("inf"), 1.0)),
-    families=(1 / 4,) * 2 + (1 / 8,) * 2 + (1 / 16,) * 4,
-    depth_one_steps=16,
-    least_stake=0.02,
-)
-"""The same for large vocabularies, where a block is short of time: a quarter of the families, two supplies looked for,
-and only where there is something to gain."""
-
-
-def mixed_selection(vocab: int) -> Selection:
-    """The selection of mixed multi-path block verification for a vocabulary."""
-    return MIXED if vocab <= CELLS else QUICK
+from .selections import Selection, by_family
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +138,7 @@ def _choose(
         weights, ranks = selection.weights(by_cell)
         if data.draft.dtype == object and weights.dtype != object:
             weights = exact_mixture(by_cell, ranks)
-        state = _by_family(data.state, weights)
+        state = by_family(data.state, weights)
     else:
         ranks, state = ask(selection.rule, by_cell), data.state
     if at_stake is not None:
@@ -282,59 +196,3 @@ def root_state(like: Any, paths: int) -> Any:
     xp = array_api_compat.array_namespace(like)
     zero = like[:1, :1, None] * 0
     return xp.concat([zero] * (paths - 1) + [zero + 1], axis=2)
-
-
-def skewed_draft(instance: Instance, paths: int, selection: Selection | None = None) -> tuple[Array, Array]:
-    """nu and the budgets of block verification under it, in one pass over the tree (statements 12.1 and 6.1).
-
-    Args:
-        instance: exact or float, full or sparse.
-        paths: number K of drafted paths.
-        selection: the node rule with its families of orderings; by default `mixed_selection`.
-
-    Returns:
-        array (n,): nu(z), the probability that the selected path passes z.
-        array (n,): D(z), the budgets; their sum without the root is the expected number of accepted tokens.
-    """
-    check_paths(paths)
-    if selection is not None and not isinstance(selection, Selection):
-        raise ValueError(f"selection: got {selection!r}; expected a Selection, such as Selection(rule)")
-    tree = instance.tree
-    selection = selection or mixed_selection(tree.vocab)
-    target = fast(instance.target)
-    nu, budgets = target * 0 + 1, target * 0 + 1
-    state = root_state(target[:1, None], paths)
-    for d in range(tree.depth):
-        nodes, below = tree.level(d), tree.level(d + 1)
-        if nodes.stop == nodes.start:
-            break
-        target_rows, draft_rows = (
-            fast(np.concatenate([law(z) for z in range(nodes.start, nodes.stop)])).reshape((-1, tree.vocab))
-            for law in (instance.target_law, instance.draft_law)
-        )
-        weight = _ratio(budgets[nodes], nu[nodes])
-        data = OnPath(
-            target_rows, draft_rows, weight, state, tree.depth - d, 0 if instance.exact else ROUNDING
-        )
-        places, tokens = tree.parent[below] - nodes.start, tree.token[below]
-        if instance.exact:
-            choice = NodeChoice.joined(choose_exactly(selection, data, root=d == 0))
-        else:
-            choice = choose(selection, data, root=d == 0)
-        state = choice.next_states(places, tokens, fast(instance.draft)[below])
-        passing = state.sum(axis=(1, 2))
-        nu[below] = nu[tree.parent[below]] * passing
-        wanted = target[below] * budgets[tree.parent[below]]
-        budgets[below] = np.where(np.asarray(wanted < nu[below], dtype=bool), wanted, nu[below])
-        state = _ratio(state, np.broadcast_to(passing[:, None, None], state.shape))
-    return settled(nu), settled(budgets)
-
-
-def _ratio(numerator: Any, denominator: Any) -> Any:
-    empty = np.asarray(denominator == 0, dtype=bool)
-    return np.where(empty, numerator * 0, numerator / np.where(empty, denominator * 0 + 1, denominator))
-
-
-def _by_family(state: Any, weights: Any) -> Any:
-    """(1, R, K): a state of one family, split by the families' probabilities."""
-    return state * weights[None, :, None]
