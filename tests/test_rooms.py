@@ -69,9 +69,14 @@ def modules(top: str) -> list[Path]:
     return sorted(ROOT.joinpath(top).rglob("*.py"))
 
 
-def imported(source: str, package: list[str]) -> Iterator[list[str]]:
+def imported(source: str, package: list[str], *, for_types: bool = True) -> Iterator[list[str]]:
     """The full names, without "nodebudget", of what a module of a package imports from this project."""
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    if not for_types:
+        tree.body = [
+            node for node in tree.body if ast.unparse(node).partition("\n")[0] != "if TYPE_CHECKING:"
+        ]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -140,7 +145,7 @@ def imports_of_modules(sources: dict[str, str]) -> nx.DiGraph:
     packages = {name.rpartition(".")[0] for name in sources}
     for name, source in sources.items():
         package = name if name in packages else name.rpartition(".")[0]
-        for found in imported(source, ["nodebudget", *package.split(".")]):
+        for found in imported(source, ["nodebudget", *package.split(".")], for_types=False):
             whole, above = ".".join(found), ".".join(found[:-1])
             target = whole if whole in sources else above
             if target in sources and target != name:

@@ -1,8 +1,8 @@
 """Selection: rules that pick one drafted path, and the skewed draft that comes of them.
 
 Read first: `one_ranking.py` (GBV), with `ratio_order.py`, the one order of tokens by target / draft. Then
-`scores.py` and `selections.py` (several orderings, `mixed`): `scored_draft.py` has their skewed draft, `node_choices.py`
-what they do at a node, `node_rules.py` and `mixed_rule.py` the rules that choose the orderings.
+`scores.py` and `selections.py` (several orderings, `mixed`): `scored_draft.py` has their skewed draft,
+`node_choices.py` what they do at a node, `node_rules.py` and `mixed_rule.py` the rules that choose the orderings.
 """
 
 from .mixed_rule import MixedRule
