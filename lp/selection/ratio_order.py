@@ -57,7 +57,7 @@ def order_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
         every = np.arange(draft.shape[1])
         orders = np.empty(draft.shape, dtype=np.int64)
         for row, law, other in zip(orders, target, draft, strict=True):
-            row[:] = order_tokens(every, law, other, len(every), rounding)
+            row[...] = order_tokens(every, law, other, len(every), rounding)
         return orders
     xp = array_api_compat.array_namespace(draft)
     if draft.device.type == "cpu":
