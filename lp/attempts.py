@@ -88,6 +88,9 @@ def attempts_at(problem: Problem, *, certify: bool) -> list[Attempt]:
     limit; and where all this ends without a certificate, the bracket of the slope programs.
     """
     small = problem.nodes <= SMALL_TREE
+    if problem.paths is None:
+        whole = Attempt("cutting planes", by_cuts, alone=True)
+        return [whole] if small else [Attempt("bracket of cutting planes", cuts_bracket, alone=True)]
     by_slopes = certify and problem.paths > 1 and problem.nodes <= CERTIFIED_TREE
     attempts = []
     if small:
@@ -102,12 +105,13 @@ def attempts_at(problem: Problem, *, certify: bool) -> list[Attempt]:
 
 def tree_too_large(problem: Problem) -> str:
     """Why there is no certificate where none is tried."""
-    limit = CERTIFIED_TREE if problem.paths > 1 else SMALL_TREE
+    limit = CERTIFIED_TREE if problem.paths and problem.paths > 1 else SMALL_TREE
     return f"the tree has {problem.nodes} nodes; certificates are tried up to {limit}"
 
 
 EVERY_ANTICHAIN = Attempt(
-    "every antichain", lambda work: _once(work, enumerated_program(work.solved.instance, work.problem.paths))
+    "every antichain",
+    lambda work: _once(work, enumerated_program(work.solved.instance, work.problem.drafting)),
 )
 
 SINGLE_PATH = Attempt("single path", lambda work: _once(work, single_path_program(work.solved.instance)))
@@ -116,7 +120,7 @@ SINGLE_PATH = Attempt("single path", lambda work: _once(work, single_path_progra
 def by_cuts(work: Work, work_limit: int | None = None) -> Optimum:
     """LP_K by plain cutting planes. Raises Unfinished where they stopped at their limit."""
     variables = BudgetVariables(work.solved)
-    program = starting_program(work.solved.instance, work.problem.paths)
+    program = starting_program(work.solved.instance, work.problem.drafting)
     return _from_rows(work, variables, cutting_planes(variables, program, work_limit))
 
 
@@ -217,11 +221,12 @@ def _certified(
 
 def live_slopes(problem: Problem, fineness: float = 1.0) -> FloatBracket:
     """What the slope programs find on the live nodes, for all nodes."""
-    instance = problem.instance.without_leaf_laws()
+    instance, paths = problem.instance.without_leaf_laws(), problem.paths
+    assert paths is not None
     live = np.flatnonzero(instance.live)
     if len(live) == len(instance.tree):
-        return slope_phase(instance.to_float(), problem.paths, fineness)
-    found = slope_phase(instance.prune().to_float(), problem.paths, fineness)
+        return slope_phase(instance.to_float(), paths, fineness)
+    found = slope_phase(instance.prune().to_float(), paths, fineness)
     whole = np.zeros((3, len(instance.tree)))
     whole[:, live] = found.feasible, found.weights, found.ratios
     return replace(found, feasible=whole[0], weights=whole[1], ratios=whole[2])

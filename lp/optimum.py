@@ -16,8 +16,9 @@ from .attempts import (
     attempts_at,
     tree_too_large,
 )
-from .drafting.iid_paths import IidPaths
 from .drafting.problem import Problem
+from .drafting.replacement import IidPaths
+from .drafting.specs import Drafted, as_drafting
 from .instances.arguments import check_kind
 from .instances.instance import Instance
 from .proofs.exact_simplex import NotCertified
@@ -35,7 +36,7 @@ def solve_single_path(instance: Instance, *, certify: bool = True) -> Optimum:
 
 
 def solve_multi_path(
-    instance: Instance, paths: int, *, method: Method = "cuts", certify: bool = True
+    instance: Instance, drafted: Drafted, *, method: Method = "cuts", certify: bool = True
 ) -> Optimum:
     """The optimum of LP_K, which no valid verifier with K i.i.d. drafted paths exceeds (section 4).
 
@@ -50,7 +51,7 @@ def solve_multi_path(
         SolverFailure: the float solver reported no optimum.
     """
     check_kind("instance", instance, Instance, "an Instance, such as load_instance(FILE)")
-    problem = Problem(instance, IidPaths(paths))
+    problem = Problem(instance, as_drafting(drafted))
     if method == "cuts":
         return solve_problem(problem, attempts_at(problem, certify=certify), certify=certify)
     if method == "enumerate":

@@ -13,15 +13,29 @@ from .antichains import (
     is_antichain,
     violated_antichains,
 )
-from .iid_paths import IidPaths, check_paths, hit_probability
+from .distinct import LikeliestAndSample, WithoutReplacement
+from .drafting import Drafting
+from .given import FixedTree, GivenTree, Likeliest, ListedTrees, best_tree
+from .iid_paths import check_paths, hit_probability
 from .problem import Problem
+from .replacement import Delayed, IidPaths, WithReplacement
 from .tuples import count_drafted_tuples, drafted_leaves, drafted_tuples
 
 __all__ = [
     "Antichain",
+    "Delayed",
+    "Drafting",
+    "FixedTree",
+    "GivenTree",
     "IidPaths",
+    "Likeliest",
+    "LikeliestAndSample",
+    "ListedTrees",
     "Problem",
+    "WithReplacement",
+    "WithoutReplacement",
     "best_antichains",
+    "best_tree",
     "check_paths",
     "count_antichains",
     "count_drafted_tuples",

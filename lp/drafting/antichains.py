@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,14 @@ class Antichain:
     Attributes:
         nodes: node numbers, increasing.
         budget: D(A), the sum of the budgets.
-        draft_mass: q(A), the sum of the draft's joint probabilities.
+        draft_mass: q(A), the sum of the draft's joint probabilities; None where it was of no use.
+        hit: F(A), the probability that what is drafted meets A; None where it was not asked for.
     """
 
     nodes: tuple[int, ...]
     budget: Any
-    draft_mass: Any
+    draft_mass: Any = None
+    hit: Any = None
 
 
 def count_antichains(tree: PrefixTree) -> int:
@@ -173,7 +175,10 @@ def violated_antichains(
             if violated(middle):
                 broken.append(middle)
             stretches += [(left, slope_left, middle, slope), (middle, slope, right, slope_right)]
-    found = sorted(broken[:limit], key=lambda v: v.draft_mass)
+    found = [
+        replace(v, hit=hit_probability(v.draft_mass, paths))
+        for v in sorted(broken[:limit], key=lambda v: v.draft_mass)
+    ]
     return [_settle(v) for v in found] if exact else found
 
 
@@ -215,7 +220,8 @@ def _best_at_once(tree: PrefixTree, values: Array, mass: Array, slopes: Sequence
 
 
 def _settle(found: Antichain) -> Antichain:
-    return Antichain(found.nodes, to_fraction(found.budget), to_fraction(found.draft_mass))
+    hit = None if found.hit is None else to_fraction(found.hit)
+    return Antichain(found.nodes, to_fraction(found.budget), to_fraction(found.draft_mass), hit)
 
 
 def is_antichain(tree: PrefixTree, nodes: tuple[int, ...]) -> bool:

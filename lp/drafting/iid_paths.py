@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 PATHS_LIMIT = 10_000
 """Most drafted paths: f(t) = 1 - (1 - t)^K is a power in rationals."""
-
-
-@dataclass(frozen=True)
-class IidPaths:
-    """What is drafted: K paths of the instance's depth, drawn independently from the draft.
-
-    Attributes:
-        paths: their number K.
-
-    Raises ValueError as `check_paths` does.
-    """
-
-    paths: int
-
-    def __post_init__(self) -> None:
-        check_paths(self.paths)
-
-    def __str__(self) -> str:
-        return f"iid:{self.paths}"
 
 
 def hit_probability(draft_mass: Any, paths: int) -> Any:

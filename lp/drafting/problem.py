@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..instances.instance import Instance
-from ..numbers.rationals import Array, float_array
-from .antichains import Antichain, violated_antichains
-from .iid_paths import IidPaths, hit_probability
+from ..numbers.rationals import Array, fill, is_exact
+from .antichains import Antichain
+from .drafting import Drafting, Nodes
+from .replacement import IidPaths
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,16 +21,26 @@ class Problem:
 
     Attributes:
         instance: the target and the draft, exact or float.
-        drafting: what is drafted, `IidPaths(K)`.
+        drafting: what is drafted.
+
+    Raises ValueError where that cannot be drafted on the instance.
     """
 
     instance: Instance
-    drafting: IidPaths
+    drafting: Drafting
+
+    def __post_init__(self) -> None:
+        self.drafting.check(self.instance)
 
     @property
-    def paths(self) -> int:
-        """The number K of drafted paths."""
-        return self.drafting.paths
+    def paths(self) -> int | None:
+        """The number K of drafted paths where they are i.i.d., else None."""
+        return self.drafting.paths if isinstance(self.drafting, IidPaths) else None
+
+    @property
+    def program(self) -> str:
+        """The name of its linear program."""
+        return f"LP_{self.paths}" if self.paths else f"LP of {self.drafting}"
 
     @cached_property
     def reading(self) -> Problem:
@@ -40,26 +53,33 @@ class Problem:
         return Problem(self.instance.without_leaf_laws().to_exact(), self.drafting)
 
     @cached_property
+    def floats(self) -> Problem:
+        """The same in floats, without the laws at the leaves."""
+        if not self.instance.exact:
+            return self
+        return Problem(self.instance.without_leaf_laws().to_float(), self.drafting)
+
+    @cached_property
     def nodes(self) -> int:
         """How many nodes can have a budget: those with both target and draft mass, the root included."""
         return int(self.instance.live.sum())
 
     @cached_property
-    def _joint_draft_in_floats(self) -> Array:
-        return float_array(self.instance.joint_draft)
+    def single_hits(self) -> Array:
+        """array (n,): F({z}) of every node; the ceilings of budgets."""
+        hits = [self.hit_probability((node,)) for node in range(len(self.instance.tree))]
+        return fill(hits) if self.instance.exact else np.array(hits)
 
-    def hit_probability(self, nodes: tuple[int, ...]) -> Any:
-        """f(q(A)): the probability that the draft passes one of the nodes of an antichain, exact or float."""
-        joint = self.instance.joint_draft
-        return hit_probability(sum((joint[node] for node in nodes), joint[0] * 0), self.paths)
+    def hit_probability(self, nodes: Nodes) -> Any:
+        """F(A): the probability that what is drafted meets an antichain, exact or float."""
+        return self.drafting.hit_probability(self.instance, nodes)
 
-    def violated(self, budgets: Array, **options: Any) -> list[Antichain]:
-        """Antichains with D(A) > f(q(A)): exactly for exact budgets of an exact instance, else in floats.
+    def violated(self, budgets: Array, **limits: Any) -> list[Antichain]:
+        """Antichains with D(A) > F(A): exactly for exact budgets of an exact instance, else in floats.
 
         Args:
             budgets: array (n,).
-            options: as in `violated_antichains`.
+            limits: as in `Drafting.violated`.
         """
-        exact = self.instance.exact and budgets.dtype == object
-        joint = self.instance.joint_draft if exact else self._joint_draft_in_floats
-        return violated_antichains(self.instance.tree, budgets, joint, self.paths, **options)
+        problem = self if is_exact(budgets) == self.instance.exact else self.floats
+        return self.drafting.violated(problem.instance, budgets, **limits)

@@ -11,7 +11,6 @@ import numpy as np
 from scipy import sparse
 
 from ..budgets.node_budgets import block_budgets
-from ..drafting.iid_paths import hit_probability
 from ..drafting.problem import Problem
 from ..instances.trees import PrefixTree, format_context
 from ..numbers.rationals import Array, exact_array, fill, float_array, is_exact
@@ -146,8 +145,8 @@ class BudgetVariables:
 
     def _units(self) -> Array:
         """An upper bound on every budget, D(zy) <= min(f(q(zy)), p(y|z) D(z)), as the size of the variable."""
-        floats = self.instance.without_leaf_laws().to_float()
-        ceiling = np.array([hit_probability(float(t), self.problem.paths) for t in floats.joint_draft])
+        floats = self.problem.floats.instance
+        ceiling = self.problem.floats.single_hits
         units = block_budgets(floats, np.concatenate(([1.0], ceiling[1:])))[self.nodes]
         return np.maximum(units, np.finfo(float).tiny)
 

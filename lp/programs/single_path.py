@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..drafting.iid_paths import IidPaths
 from ..drafting.problem import Problem
+from ..drafting.replacement import IidPaths
 from ..instances.instance import Instance
 from .linear_program import BudgetVariables, LinearProgram
 

@@ -35,7 +35,7 @@ def certificate_from_basis(
         return [variables.antichain_row(antichain.nodes) for antichain in broken]
 
     kept = [i for i, row in enumerate(rows) if row.kind == "target-matching" or not basis.rows[i]]
-    program = variables.program(f"LP_{problem.paths}, exact", [rows[i] for i in kept])
+    program = variables.program(f"{problem.program}, exact", [rows[i] for i in kept])
     found = exact_optimum(program, Basis(basis.columns, basis.rows[kept]), separate)
     antichains = [
         TightAntichain(row.nodes, dual)
@@ -43,7 +43,7 @@ def certificate_from_basis(
         if row.kind != "target-matching" and dual > 0
     ]
     certificate = Certificate.build(
-        problem.instance, problem.paths, variables.budgets(found.values), antichains
+        problem.instance, problem.drafting, variables.budgets(found.values), antichains
     )
     verdict = certificate.verify()
     if not verdict:

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from ..budgets.node_budgets import accepted_tokens, target_matching_violation
-from ..drafting.antichains import is_antichain, violated_antichains
-from ..drafting.iid_paths import check_paths, hit_probability
+from ..drafting.antichains import is_antichain
+from ..drafting.drafting import Drafting
+from ..drafting.replacement import IidPaths
+from ..drafting.specs import Drafted, as_drafting, drafting_from_json, drafting_to_json
 from ..instances.instance import Instance
 from ..instances.instance_json import (
     instance_from_json,
@@ -43,6 +45,9 @@ from ..numbers.rationals import (
     shown,
     to_fraction,
 )
+
+FORMATS = {"paths": "nodebudget certificate 1", "drafting": "nodebudget certificate 2"}
+"""By the member that says what is drafted."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +70,19 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Proof, in rationals, that `optimum` is the largest E|Z| of any valid verifier with K i.i.d. paths.
+    """Proof, in rationals, that `optimum` is the largest E|Z| of any valid verifier with what is drafted.
 
     Attributes:
         instance: the exact instance that the proof is about.
-        paths: number K of drafted paths (1 for LP_1).
-        optimum: the value of LP_K.
+        drafting: what is drafted; one i.i.d. path for LP_1.
+        optimum: the value of the linear program.
         budgets: exact array (n,), an optimal primal solution.
         antichains: the tight antichains with their multipliers, the dual solution.
         prices: exact array (n,), T(z), the multipliers of the target-matching rows; 0 at the root.
     """
 
     instance: Instance
-    paths: int
+    drafting: Drafting
     optimum: Fraction
     budgets: Array
     antichains: tuple[TightAntichain, ...]
@@ -85,7 +90,7 @@ class Certificate:
 
     @classmethod
     def build(
-        cls, instance: Instance, paths: int, budgets: Array, antichains: Sequence[TightAntichain]
+        cls, instance: Instance, drafted: Drafted, budgets: Array, antichains: Sequence[TightAntichain]
     ) -> Certificate:
         """The certificate of these primal and dual solutions; `verify` says whether it proves anything.
 
@@ -96,7 +101,14 @@ class Certificate:
                 "a certificate needs an exact instance; take the rational reading, Instance.to_exact()"
             )
         prices = target_matching_prices(instance, antichains)
-        return cls(instance, paths, accepted_tokens(budgets), budgets, tuple(antichains), prices)
+        return cls(
+            instance, as_drafting(drafted), accepted_tokens(budgets), budgets, tuple(antichains), prices
+        )
+
+    @property
+    def paths(self) -> int | None:
+        """The number K of drafted paths where they are i.i.d., else None."""
+        return self.drafting.paths if isinstance(self.drafting, IidPaths) else None
 
     def verify(self) -> Verdict:
         """Recompute everything from the instance, without any solver.
@@ -118,7 +130,7 @@ class Certificate:
         if not all(isinstance(node, int) for tight in self.antichains for node in tight.nodes):
             return Verdict(("the nodes of an antichain must be node numbers",))
         try:
-            check_paths(self.paths)
+            self.drafting.check(self.instance)
             rebuilt = instance_from_json(instance_to_json(self.instance))
         except (ValueError, TypeError) as error:
             return Verdict((f"instance: {error}",))
@@ -129,9 +141,12 @@ class Certificate:
         broken = target_matching_violation(self.instance, self.budgets)
         if broken is not None:
             failures.append(broken.describe(tree))
-        for found in violated_antichains(tree, self.budgets, self.instance.joint_draft, self.paths):
+        for found in self.drafting.violated(self.instance, self.budgets):
             names = ", ".join(repr(format_context(tree.path(node))) for node in found.nodes)
-            failures.append(f"antichain constraint at {names}: D(A) = {shown(found.budget)} exceeds f(q(A))")
+            ceiling = "f(q(A))" if self.paths else "F(A)"
+            failures.append(
+                f"antichain constraint at {names}: D(A) = {shown(found.budget)} exceeds {ceiling}"
+            )
         value = accepted_tokens(self.budgets)
         if value != self.optimum:
             failures.append(
@@ -146,7 +161,7 @@ class Certificate:
             return Verdict(tuple(failures))
         if not np.array_equal(self.prices, target_matching_prices(self.instance, self.antichains)):
             failures.append("the prices of the target-matching rows do not follow from the multipliers")
-        bound = dual_bound(self.instance, self.paths, self.antichains)
+        bound = dual_bound(self.instance, self.drafting, self.antichains)
         if bound != self.optimum:
             claimed = shown(self.optimum)
             failures.append(
@@ -157,10 +172,12 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """The certificate as a JSON object of rational strings; nodes are named by their token strings."""
         names = [format_context(self.instance.tree.path(node)) for node in range(len(self.instance.tree))]
+        drafted: dict[str, Any] = {"format": FORMATS["drafting"], "drafting": drafting_to_json(self.drafting)}
+        if self.paths:  # as files have been since before there were other draftings
+            drafted = {"format": FORMATS["paths"], "paths": self.paths}
         return {
-            "format": "nodebudget certificate 1",
+            **drafted,
             "instance": instance_to_json(self.instance),
-            "paths": self.paths,
             "optimum": format_rational(self.optimum),
             "budgets": {names[z]: format_rational(v) for z, v in enumerate(self.budgets)},
             "antichains": [
@@ -173,13 +190,15 @@ class Certificate:
     @classmethod
     def from_json(cls, document: Any) -> Certificate:
         """Read a certificate; ValueError names the member that is missing or malformed. Call `verify` next."""
-        members = {"format", "instance", "paths", "optimum", "budgets", "antichains", "prices"}
+        kind = "drafting" if isinstance(document, Mapping) and "drafting" in document else "paths"
+        members = {"format", "instance", kind, "optimum", "budgets", "antichains", "prices"}
         if not isinstance(document, Mapping) or document.keys() != members:
             raise ValueError(f"a certificate is an object with the members {', '.join(sorted(members))}")
-        if document["format"] != "nodebudget certificate 1":
-            raise ValueError(f"format: got {document['format']!r}; expected 'nodebudget certificate 1'")
+        if document["format"] != FORMATS[kind]:
+            raise ValueError(f"format: got {document['format']!r}; expected {FORMATS[kind]!r}")
         instance = instance_from_json(document["instance"])
-        check_paths(document["paths"])
+        drafting = IidPaths(document[kind]) if kind == "paths" else drafting_from_json(document[kind])
+        drafting.check(instance)
 
         def node(key: Any, where: str) -> int:
             found = instance.tree.find(parse_context(key, where)) if isinstance(key, str) else None
@@ -213,7 +232,7 @@ class Certificate:
             antichains.append(TightAntichain(nodes, parse_rational(entry["multiplier"], where)))
         return cls(
             instance,
-            document["paths"],
+            drafting,
             parse_rational(document["optimum"], "optimum"),
             per_node("budgets"),
             tuple(antichains),
@@ -252,16 +271,15 @@ def target_matching_prices(instance: Instance, antichains: Sequence[TightAnticha
     return settled(prices)
 
 
-def dual_bound(instance: Instance, paths: int, antichains: Sequence[TightAntichain]) -> Fraction:
-    """An upper bound on OPT_K by weak duality, valid for any nonnegative multipliers.
+def dual_bound(instance: Instance, drafted: Drafted, antichains: Sequence[TightAntichain]) -> Fraction:
+    """An upper bound on the optimum by weak duality, valid for any nonnegative multipliers.
 
     Raises ValueError for a negative multiplier.
     """
     if any(tight.multiplier < 0 for tight in antichains):
         raise ValueError("multipliers must be nonnegative for weak duality")
-    prices = target_matching_prices(instance, antichains)
+    drafting, prices = as_drafting(drafted), target_matching_prices(instance, antichains)
     bound = sum((instance.target[y] * prices[y] for y in instance.tree.children(0)), Fraction(0))
     for tight in antichains:
-        draft_mass = sum((instance.joint_draft[node] for node in tight.nodes), Fraction(0))
-        bound += tight.multiplier * hit_probability(draft_mass, paths)
+        bound += tight.multiplier * drafting.hit_probability(instance, tight.nodes)
     return to_fraction(bound)

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from flint import fmpq
 
-from ..drafting.iid_paths import IidPaths, hit_probability
+from ..drafting.iid_paths import hit_probability
 from ..drafting.problem import Problem
+from ..drafting.replacement import IidPaths
 from ..drafting.top_sets import rank_key
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, fast, fill, float_array, is_exact, settled, to_fmpq

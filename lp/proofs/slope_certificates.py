@@ -77,7 +77,7 @@ def certificate_from_slopes(problem: Problem, weights: Array, near: Array) -> tu
         [*level_antichains(problem.instance.tree, weights), *(antichain.nodes for antichain in close)]
     )
     rows = [*variables.target_matching_rows(), *(variables.antichain_row(nodes) for nodes in known)]
-    program = variables.program(f"LP_{problem.paths}, some antichains", rows)
+    program = variables.program(f"{problem.program}, some antichains", rows)
     session = HighsSession(replace(program, costs=program.costs * GAIN))
     pivots = max(10, PIVOT_WORK // max(1, len(program.variables)))
     for done in range(1, ROUNDS + 1):

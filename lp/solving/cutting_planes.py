@@ -10,7 +10,6 @@ from tqdm import tqdm
 
 from ..budgets.node_budgets import accepted_tokens, block_budgets
 from ..drafting.antichains import Antichain
-from ..drafting.iid_paths import hit_probability
 from ..numbers.rationals import Array
 from ..programs.linear_program import BudgetVariables, LinearProgram, Row
 from .sessions import HighsSession, Solution, SolverFailure, Status
@@ -82,7 +81,7 @@ def cutting_planes(
         return problem.violated(budgets, tolerance=tolerance, relative=relative, limit=CUTS_PER_ROUND)
 
     def cut_off(antichain: Antichain, budgets: Array) -> bool:
-        ceiling = hit_probability(antichain.draft_mass, problem.paths) * (1 + relative) + tolerance
+        ceiling = antichain.hit * (1 + relative) + tolerance
         return bool(budgets[list(antichain.nodes)].sum() > ceiling)
 
     rounds = work = 0

@@ -1,0 +1,90 @@
+"""Draftings whose children at a node are different tokens: without replacement, and the likeliest with one sample."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..numbers.rationals import to_fraction
+from .grown import Counted, Places
+from .supports import Support
+
+
+class WithoutReplacement(Counted):
+    """k_1, .., k_L different tokens drawn one after the other at each node, those that were drawn left out.
+
+    Where fewer tokens have mass all of them are drawn.
+    """
+
+    name = "without"
+
+    def hit_at(self, below: Support, count: int, hits: Sequence[Any]) -> Any:
+        """The first draw hits, or one of the others from what is left does."""
+        every, shares = frozenset(range(len(hits))), below.shares
+        known: dict[frozenset[int], Any] = {}
+
+        def after(gone: frozenset[int]) -> Any:
+            if gone not in known:
+                left = sorted(every - gone)
+                mass = sum(shares[y] for y in left)
+                total = 0
+                for y in left:
+                    rest = after(gone | {y}) if len(gone) + 1 < min(count, len(every)) else 0
+                    total = total + shares[y] / mass * (hits[y] + (1 - hits[y]) * rest)
+                known[gone] = total
+            return known[gone]
+
+        return after(frozenset())
+
+    def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
+        """Every order of different tokens."""
+        for places in itertools.permutations(range(len(below.tokens)), self.most_children(below, count)):
+            chance, left = below.shares[places[0]], 1 - below.shares[places[0]]
+            for place in places[1:]:
+                chance, left = chance * below.shares[place] / left, left - below.shares[place]
+            yield places, chance
+
+    def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
+        """Different tokens, one after the other."""
+        law = np.array([float(to_fraction(q)) for q in below.shares])
+        size = self.most_children(below, count)
+        return tuple(rng.choice(len(law), size=size, replace=False, p=law / law.sum()).tolist())
+
+
+class LikeliestAndSample(Counted):
+    """At each node the m - 1 likeliest tokens and one draw from the others, renormalised; m_1, .., m_L.
+
+    Where nothing has mass off the likeliest, there is no draw.
+    """
+
+    name = "top-sample"
+
+    def hit_at(self, below: Support, count: int, hits: Sequence[Any]) -> Any:
+        """One of the likeliest hits, or the draw does."""
+        top = min(count - 1, len(hits))
+        mass = sum(below.shares[top:])
+        found = 0
+        if top < len(hits):
+            found = sum(q * h for q, h in zip(below.shares[top:], hits[top:], strict=True)) / mass
+        for hit in hits[:top]:
+            found = hit + (1 - hit) * found
+        return found
+
+    def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
+        """The likeliest first, the drawn one last."""
+        top = tuple(range(min(count - 1, len(below.tokens))))
+        if len(top) == len(below.tokens):
+            yield top, sum(below.shares)
+            return
+        mass = sum(below.shares[len(top) :])
+        for place in range(len(top), len(below.tokens)):
+            yield (*top, place), below.shares[place] / mass
+
+    def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
+        """The likeliest first, the drawn one last."""
+        listed = list(self.drawn(below, count))
+        law = np.array([float(to_fraction(chance)) for _, chance in listed])
+        return listed[int(rng.choice(len(law), p=law / law.sum()))][0]

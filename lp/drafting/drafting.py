@@ -1,0 +1,85 @@
+"""What a drafting is: what can be drafted on an instance, and with what law (statement 13.1)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..instances.instance import Instance
+from ..numbers.rationals import Array
+from .antichains import Antichain
+
+TREES_LIMIT = 250_000
+"""Most drafted trees that are listed."""
+
+Nodes = tuple[int, ...]
+"""Nodes of an instance's tree, by number, rising."""
+
+
+class Drafting(ABC):
+    """A law of drafted trees: random prefix-closed sets of nodes that do not depend on what the target would say.
+
+    The linear program needs `hit_probability`; the other methods say what is drafted. A drafting of one's own is a
+    class with these methods; `docs/how-to/own-drafting.md` has an example.
+    """
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The text form, as `parse_drafting` reads it."""
+
+    @abstractmethod
+    def check(self, instance: Instance) -> None:
+        """Raise ValueError where this cannot be drafted on an instance, as for another depth."""
+
+    @abstractmethod
+    def hit_probability(self, instance: Instance, nodes: Nodes) -> Any:
+        """F(A): the probability that the drafted tree has a node of an antichain; exact for an exact instance."""
+
+    @abstractmethod
+    def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
+        """The separation oracle: antichains with D(A) > F(A), among them the most violated; [] where there is none.
+
+        Args:
+            instance: exact or float.
+            budgets: array (n,), of the same kind.
+            limits: `tolerance`, `relative` and `limit`, as in `violated_antichains`.
+
+        Raises ValueError where there are too many antichains to be sure.
+        """
+
+    @abstractmethod
+    def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
+        """Every tree that can be drafted, as its nodes with the root, with its probability.
+
+        Raises ValueError for a sparse instance, and where there are more than `TREES_LIMIT`.
+        """
+
+    @abstractmethod
+    def draw(self, instance: Instance, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
+        """One drafted tree: the token string of each node but the root, a parent before its children.
+
+        Copies of a node are listed as often as they were drawn.
+        """
+
+    @abstractmethod
+    def most_nodes(self, instance: Instance) -> int:
+        """The largest number of different nodes that a drafted tree can have, the root not counted."""
+
+    def expected_nodes(self, instance: Instance) -> Any:
+        """The expected number of different nodes, the root not counted: what the target's pass has to read.
+
+        Raises ValueError for a sparse instance, which does not know what is drafted off its tree.
+        """
+        require_full(instance, "the number of drafted nodes")
+        hits = (self.hit_probability(instance, (node,)) for node in range(1, len(instance.tree)))
+        return sum(hits, instance.draft[0] * 0)
+
+
+def require_full(instance: Instance, what: str) -> None:
+    """Raise ValueError for a sparse instance."""
+    tree = instance.tree
+    if len(tree.leaves) != tree.vocab**tree.depth:
+        raise ValueError(f"{what} needs the full tree; this instance is sparse")

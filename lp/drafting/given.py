@@ -1,0 +1,314 @@
+"""Trees that are fixed once the context is known, and lists of possible trees (statements 13.3 and 13.7)."""
+
+from __future__ import annotations
+
+import heapq
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..instances.instance import Instance
+from ..instances.trees import format_context
+from ..numbers.rationals import Array, is_exact
+from .antichains import Antichain
+from .drafting import Drafting, Nodes
+from .grown import Counted, Places
+from .supports import Support, support
+
+Strings = tuple[tuple[int, ...], ...]
+"""Token strings, rising in length."""
+
+
+class FixedTree(Drafting):
+    """A tree without chance: F(A) is 1 where it meets A, else 0."""
+
+    @abstractmethod
+    def strings(self, instance: Instance) -> Strings:
+        """The token strings of its nodes but the root, a parent before its children."""
+
+    def nodes(self, instance: Instance) -> frozenset[int]:
+        """Its nodes on the instance's tree, the root with them."""
+        found = (instance.tree.find(path) for path in self.strings(instance))
+        return frozenset((0, *(node for node in found if node is not None)))
+
+    def check(self, instance: Instance) -> None:
+        """Raise ValueError for strings longer than the depth or tokens outside the vocabulary."""
+        for path in self.strings(instance):
+            if len(path) > instance.depth or max(path) >= instance.vocab:
+                raise ValueError(
+                    f"drafting {self}: the node {format_context(path)!r} is not on a tree of depth "
+                    f"{instance.depth} over {instance.vocab} tokens"
+                )
+
+    def hit_probability(self, instance: Instance, nodes: Nodes) -> Any:
+        """1 or 0."""
+        hit = not self.nodes(instance).isdisjoint(nodes)
+        return Fraction(hit) if instance.exact else float(hit)
+
+    def violated(
+        self,
+        instance: Instance,
+        budgets: Array,
+        *,
+        tolerance: float = 0.0,
+        relative: float = 0.0,
+        limit: int | None = None,
+    ) -> list[Antichain]:
+        """Single nodes: those off the tree may have no budget, and for the others 2.2 is enough."""
+        self.check(instance)
+        drafted = self.nodes(instance)
+        zero = budgets[0] * 0
+        broken = [
+            z
+            for z in np.flatnonzero(np.asarray(budgets > tolerance, dtype=bool)).tolist()
+            if z not in drafted
+        ]
+        return [Antichain((z,), budgets[z], hit=zero) for z in broken[:limit]]
+
+    def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
+        """The one tree."""
+        yield tuple(sorted(self.nodes(instance))), Fraction(1) if instance.exact else 1.0
+
+    def draw(self, instance: Instance, rng: np.random.Generator) -> Strings:
+        """The tree."""
+        return self.strings(instance)
+
+    def most_nodes(self, instance: Instance) -> int:
+        """Its size."""
+        return len(self.strings(instance))
+
+    def expected_nodes(self, instance: Instance) -> Any:
+        """Its size."""
+        return Fraction(self.most_nodes(instance)) if instance.exact else float(self.most_nodes(instance))
+
+
+@dataclass(frozen=True)
+class GivenTree(FixedTree):
+    """A tree that is known once the context is: an n-gram match, a prompt lookup, a dynamic tree of an engine.
+
+    Attributes:
+        paths: the token strings of its nodes; the root is always drafted.
+
+    Raises ValueError for a node whose parent is missing, and for one that is named twice.
+
+    >>> GivenTree([(0,), (1,), (0, 2)]).most_nodes
+    <bound method FixedTree.most_nodes of GivenTree(paths=((0,), (1,), (0, 2)))>
+    """
+
+    paths: Strings
+
+    def __init__(self, paths: Iterable[Sequence[int]]) -> None:
+        listed = sorted((tuple(path) for path in paths), key=lambda path: (len(path), path))
+        known: set[tuple[int, ...]] = {()}
+        for path in listed:
+            name = format_context(path)
+            if any(isinstance(y, bool) or not isinstance(y, int) or y < 0 for y in path):
+                raise ValueError(f"tree: got the node {path!r}; expected token ids, at least 0")
+            if path[:-1] not in known:
+                raise ValueError(
+                    f"tree: the node {name!r} has no parent {format_context(path[:-1])!r} in the tree"
+                )
+            if path in known and path:
+                raise ValueError(f"tree: the node {name!r} is given twice")
+            known.add(path)
+        object.__setattr__(self, "paths", tuple(path for path in listed if path))
+
+    def __str__(self) -> str:
+        return "tree:" + " ".join(format_context(path) for path in self.paths)
+
+    def strings(self, instance: Instance) -> Strings:
+        """The nodes."""
+        return self.paths
+
+
+class Likeliest(FixedTree, Counted):
+    """The k_1, .., k_L likeliest tokens of the draft at each node, equally likely ones from the smaller id on."""
+
+    name = "top"
+
+    def strings(self, instance: Instance) -> Strings:
+        """The nodes."""
+        counts = self.counts(instance.depth)
+        found: list[tuple[int, ...]] = []
+        open_: list[tuple[tuple[int, ...], int]] = [((), 0)]
+        for path, node in open_:
+            below = support(instance, node)
+            for token, child in list(zip(below.tokens, below.children, strict=True))[: counts[len(path)]]:
+                found.append((*path, token))
+                if child is not None and len(path) + 1 < instance.depth:
+                    open_.append((found[-1], child))
+        return tuple(found)
+
+    def hit_at(self, below: Support, count: int, hits: Sequence[Any]) -> Any:
+        """Whether one of the likeliest hits."""
+        found = 0
+        for hit in hits[:count]:
+            found = hit + (1 - hit) * found
+        return found
+
+    def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
+        """The likeliest ones."""
+        yield tuple(range(self.most_children(below, count))), sum(below.shares)
+
+    def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
+        """The likeliest ones."""
+        return tuple(range(self.most_children(below, count)))
+
+
+@dataclass(frozen=True)
+class ListedTrees(Drafting):
+    """One of several trees, each with its probability: a log, or a sample of dynamic trees.
+
+    Attributes:
+        listed: the trees with their probabilities.
+
+    Raises ValueError unless the probabilities are positive and sum to one: exactly, or within 1e-9 in floats.
+    """
+
+    listed: tuple[tuple[GivenTree, Any], ...]
+
+    def __init__(self, trees: Iterable[tuple[GivenTree | Iterable[Sequence[int]], Any]]) -> None:
+        listed = tuple(
+            (tree if isinstance(tree, GivenTree) else GivenTree(tree), chance) for tree, chance in trees
+        )
+        total = sum(chance for _, chance in listed)
+        exact = all(isinstance(chance, int | Fraction) for _, chance in listed)
+        if not listed or any(not chance > 0 for _, chance in listed):
+            raise ValueError("trees: expected at least one tree, each with a positive probability")
+        if total != 1 if exact else abs(total - 1) > 1e-9:
+            raise ValueError(f"trees: the probabilities sum to {total}; expected 1")
+        object.__setattr__(self, "listed", listed)
+
+    def __str__(self) -> str:
+        return f"trees:{len(self.listed)}"
+
+    def check(self, instance: Instance) -> None:
+        """As `FixedTree.check`, for every tree."""
+        for tree, _ in self.listed:
+            tree.check(instance)
+
+    def _chance(self, instance: Instance, chance: Any) -> Any:
+        return Fraction(chance) if instance.exact else float(chance)
+
+    def hit_probability(self, instance: Instance, nodes: Nodes) -> Any:
+        """The sum over the trees that have one of the nodes."""
+        return sum(
+            (
+                self._chance(instance, p)
+                for tree, p in self.listed
+                if not tree.nodes(instance).isdisjoint(nodes)
+            ),
+            self._chance(instance, 0),
+        )
+
+    def violated(
+        self,
+        instance: Instance,
+        budgets: Array,
+        *,
+        tolerance: float = 0.0,
+        relative: float = 0.0,
+        limit: int | None = None,
+    ) -> list[Antichain]:
+        """The most violated antichain by a minimum cut between nodes with their stop mass and trees (13.7)."""
+        import networkx as nx
+
+        self.check(instance)
+        tree, values = instance.tree, [Fraction(value) for value in budgets]
+        stops = list(values)
+        for node in range(1, len(tree)):
+            stops[int(tree.parent[node])] -= values[node]
+        chances = [Fraction(p) for _, p in self.listed]
+        scale = int(np.lcm.reduce(np.array([m.denominator for m in [*stops, *chances]], dtype=object)))
+        graph = nx.DiGraph()
+        graph.add_node("source")
+        graph.add_node("sink")
+        for node in range(1, len(tree)):
+            if stops[node] > 0:
+                graph.add_edge("source", ("node", node), capacity=int(stops[node] * scale))
+        for number, ((given, _), chance) in enumerate(zip(self.listed, chances, strict=True)):
+            graph.add_edge(("tree", number), "sink", capacity=int(chance * scale))
+            for node in given.nodes(instance):
+                if node and stops[node] > 0:
+                    graph.add_edge(("node", node), ("tree", number))
+        _, (near, _) = nx.minimum_cut(graph, "source", "sink")
+        inside = {entry[1] for entry in near if entry[0] == "node"}
+        top = tuple(sorted(node for node in inside if not _has_above(tree.parent, node, inside)))
+        if not top:
+            return []
+        budget, hit = sum(values[node] for node in top), Fraction(0) + self.hit_probability(instance, top)
+        kind = Fraction if is_exact(budgets) else float
+        ceiling = hit if is_exact(budgets) else float(hit) * (1 + relative) + tolerance
+        return [Antichain(top, kind(budget), hit=kind(hit))] if budget > ceiling else []
+
+    def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
+        """Those of the list, equal ones together."""
+        law: dict[Nodes, Any] = {}
+        for tree, chance in self.listed:
+            nodes = tuple(sorted(tree.nodes(instance)))
+            law[nodes] = law.get(nodes, 0) + self._chance(instance, chance)
+        yield from law.items()
+
+    def draw(self, instance: Instance, rng: np.random.Generator) -> Strings:
+        """One of the trees."""
+        law = np.array([float(p) for _, p in self.listed])
+        return self.listed[int(rng.choice(len(law), p=law / law.sum()))][0].paths
+
+    def most_nodes(self, instance: Instance) -> int:
+        """The size of the largest."""
+        return max(len(tree.paths) for tree, _ in self.listed)
+
+    def expected_nodes(self, instance: Instance) -> Any:
+        """The mean size."""
+        sizes = (len(tree.paths) * self._chance(instance, p) for tree, p in self.listed)
+        return sum(sizes, self._chance(instance, 0))
+
+
+def _has_above(parent: Array, node: int, inside: set[int]) -> bool:
+    while node > 0:
+        node = int(parent[node])
+        if node in inside:
+            return True
+    return False
+
+
+def best_tree(instance: Instance, nodes: int, *, by: str = "target") -> GivenTree:
+    """The given tree of so many nodes, the root not counted, with the largest sum of p(z).
+
+    Nodes are taken one after the other, always the one of largest probability whose parent is taken: no string is
+    likelier than its prefix. Equally likely ones are taken from the shorter string on, then by token ids.
+
+    Args:
+        instance: exact or float.
+        nodes: how many; fewer where fewer have mass.
+        by: "target", or "draft" for use before the target is known.
+
+    Raises ValueError for nodes < 1 and another `by`.
+
+    >>> from fractions import Fraction as F
+    >>> law = [F(1, 2), F(3, 10), F(1, 5)]
+    >>> laws = {c: law for c in [(), (0,), (1,), (2,)]}
+    >>> best_tree(Instance.from_laws(3, 2, laws, laws), 3).paths
+    ((0,), (1,), (0, 0))
+    """
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+        raise ValueError(f"nodes: got {nodes!r}; expected an integer of at least 1")
+    if by not in ("target", "draft"):
+        raise ValueError(f"by: got {by!r}; expected 'target' or 'draft'")
+    tree = instance.tree
+    joint = instance.joint_target if by == "target" else instance.joint_draft
+    taken: list[tuple[int, ...]] = []
+    waiting = [(-joint[c], 1, tree.path(c), c) for c in tree.children(0)]
+    heapq.heapify(waiting)
+    while waiting and len(taken) < nodes:
+        mass, length, path, node = heapq.heappop(waiting)
+        if not -mass > 0:
+            break
+        taken.append(path)
+        for child in tree.children(node):
+            heapq.heappush(waiting, (-joint[child], length + 1, tree.path(child), child))
+    return GivenTree(taken)

@@ -1,0 +1,182 @@
+"""Trees grown node by node: the children of different nodes are drawn independently (statement 13.2)."""
+
+from __future__ import annotations
+
+import itertools
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..instances.instance import Instance
+from ..numbers.rationals import Array, fast, to_fraction
+from .antichains import Antichain
+from .drafting import TREES_LIMIT, Drafting, Nodes, require_full
+from .supports import Support, support
+from .tables import AntichainTable
+
+Places = tuple[int, ...]
+"""Drawn children, by their places in a `Support`, in the order in which they were drawn."""
+
+
+class GrownTree(Drafting):
+    """A tree that is grown node by node: at all nodes of one length equally many children are drawn."""
+
+    @abstractmethod
+    def counts(self, depth: int) -> tuple[int, ...]:
+        """How many children are drawn at a node of length 0, 1, .., depth - 1.
+
+        Raises ValueError where this drafting is not for this depth.
+        """
+
+    @abstractmethod
+    def hit_at(self, below: Support, count: int, hits: Sequence[Any]) -> Any:
+        """The probability that what is drafted below a node hits an antichain.
+
+        Args:
+            below: the draft at the node.
+            count: how many children are drawn.
+            hits: for each token of `below` the probability of a hit below it, given that it is drawn: numbers, or
+                arrays that broadcast.
+        """
+
+    @abstractmethod
+    def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
+        """Every sequence of children that can be drawn at a node, with its probability."""
+
+    @abstractmethod
+    def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
+        """Children drawn at a node."""
+
+    def most_children(self, below: Support, count: int) -> int:
+        """The largest number of different children that can be drawn at a node."""
+        return min(count, len(below.tokens))
+
+    def check(self, instance: Instance) -> None:
+        """Raise ValueError unless there is a count for every length."""
+        self.counts(instance.depth)
+
+    def hit_probability(self, instance: Instance, nodes: Nodes) -> Any:
+        """F(A), from the antichain up the tree."""
+        tree, counts = instance.tree, self.counts(instance.depth)
+        zero = fast(instance.draft[:1])[0] * 0
+        hits: dict[int, Any] = dict.fromkeys(nodes, zero + 1)
+        waiting = {int(tree.parent[node]) for node in nodes if node}
+        while waiting:
+            node = max(waiting)  # in level order nothing below it is still waiting
+            waiting.remove(node)
+            if node in hits:
+                raise ValueError(f"nodes: got {nodes}; expected an antichain")
+            below = support(instance, node)
+            known = [zero if child is None else hits.get(child, zero) for child in below.children]
+            hits[node] = self.hit_at(below, counts[_length(instance, node)], known)
+            if node:
+                waiting.add(int(tree.parent[node]))
+        found = hits.get(0, zero)
+        return to_fraction(found) if instance.exact else float(found)
+
+    def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
+        """By a table of all antichains (`AntichainTable`), where they are few enough."""
+        self.check(instance)
+        return AntichainTable.of(instance, self).violated(budgets, **limits)
+
+    def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
+        """Every tree, from the leaves up: the law of the set of nodes below one copy of a node."""
+        require_full(instance, "the list of drafted trees")
+        counts, tree = self.counts(instance.depth), instance.tree
+        laws: dict[int, dict[frozenset[int], Any]] = {}
+        one = fast(instance.draft[:1])[0] * 0 + 1
+        for node in range(len(tree) - 1, -1, -1):
+            if node in tree.leaves:
+                laws[node] = {frozenset((node,)): one}
+                continue
+            below, law = support(instance, node), {}
+            for places, chance in self.drawn(below, counts[_length(instance, node)]):
+                grown = {frozenset((node,)): chance}
+                for place in places:
+                    child = below.children[place]
+                    assert child is not None
+                    grown = _joined(grown, laws[child])
+                for nodes, mass in grown.items():
+                    law[nodes] = law.get(nodes, 0) + mass
+                if len(law) > TREES_LIMIT:
+                    raise ValueError(f"more than {TREES_LIMIT} trees can be drafted; they are not listed")
+            laws[node] = law
+        for nodes, mass in laws[0].items():
+            yield tuple(sorted(nodes)), to_fraction(mass) if instance.exact else mass
+
+    def draw(self, instance: Instance, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
+        """Children after children; where a sparse tree ends, what is drafted ends as well."""
+        counts, found = self.counts(instance.depth), []
+        open_: list[tuple[tuple[int, ...], int]] = [((), 0)]
+        for path, node in open_:
+            if len(path) == instance.depth:
+                continue
+            below = support(instance, node)
+            for place in self.draw_children(below, counts[len(path)], rng):
+                found.append((*path, below.tokens[place]))
+                child = below.children[place]
+                if child is not None:
+                    open_.append((found[-1], child))
+        return tuple(found)
+
+    def most_nodes(self, instance: Instance) -> int:
+        """Where every copy draws other tokens than the others, as far as there are any."""
+        tree, counts = instance.tree, self.counts(instance.depth)
+        most = np.zeros(len(tree), dtype=np.int64)
+        for node in range(tree.leaves.start - 1, -1, -1):
+            below = support(instance, node)
+            sizes = sorted((1 + (0 if c is None else int(most[c])) for c in below.children), reverse=True)
+            most[node] = sum(sizes[: self.most_children(below, counts[_length(instance, node)])])
+        return int(most[0])
+
+
+def _length(instance: Instance, node: int) -> int:
+    return int(np.searchsorted(instance.tree.level_start, node, side="right")) - 1
+
+
+def _joined(first: dict[frozenset[int], Any], second: dict[frozenset[int], Any]) -> dict[frozenset[int], Any]:
+    """The law of the union of two independent sets."""
+    out: dict[frozenset[int], Any] = {}
+    for (one, mass), (other, share) in itertools.product(first.items(), second.items()):
+        both = one | other
+        out[both] = out.get(both, 0) + mass * share
+    return out
+
+
+def check_counts(name: str, counts: Sequence[int]) -> tuple[int, ...]:
+    """Counts as a tuple; ValueError unless they are integers of at least 1."""
+    listed = tuple(counts)
+    if not listed or any(isinstance(k, bool) or not isinstance(k, int) or k < 1 for k in listed):
+        raise ValueError(f"{name}: got {listed}; expected how many are drawn at each length, such as 2, 1, 1")
+    return listed
+
+
+@dataclass(frozen=True)
+class Counted(GrownTree):
+    """A grown tree with a count for each length.
+
+    Attributes:
+        children: k_1 .. k_L, how many children are drawn at the root, at nodes of one token, and so on.
+    """
+
+    children: tuple[int, ...]
+
+    def __init__(self, *children: int) -> None:
+        object.__setattr__(self, "children", check_counts(type(self).__name__, children))
+
+    name = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}:{','.join(map(str, self.children))}"
+
+    def counts(self, depth: int) -> tuple[int, ...]:
+        """The counts; ValueError for another depth."""
+        if len(self.children) != depth:
+            raise ValueError(
+                f"drafting {self}: it has counts for {len(self.children)} lengths; "
+                f"expected one for each of the depth, {depth}"
+            )
+        return self.children

@@ -1,0 +1,127 @@
+"""Draftings with replacement: every draw is a copy with a subtree of its own; K i.i.d. paths are the first of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..instances.instance import Instance
+from ..numbers.rationals import Array, to_fraction
+from .antichains import Antichain, violated_antichains
+from .drafting import Nodes
+from .grown import Counted, GrownTree, Places
+from .hulls import antichains_on_hull
+from .iid_paths import check_paths, hit_probability
+from .supports import Support
+
+
+class DrawnWithReplacement(GrownTree):
+    """Every draw is a copy with a subtree of its own; equal copies are merged only for the target's pass."""
+
+    def hit_at(self, below: Support, count: int, hits: Sequence[Any]) -> Any:
+        """1 - (1 - sum of q h)^k."""
+        return hit_probability(sum(q * h for q, h in zip(below.shares, hits, strict=True)), count)
+
+    def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
+        """Every sequence, with the product of its probabilities."""
+        for places in itertools.product(range(len(below.tokens)), repeat=count):
+            yield (
+                places,
+                math.prod((below.shares[place] for place in places[1:]), start=below.shares[places[0]]),
+            )
+
+    def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
+        """Independent draws."""
+        law = np.array([float(to_fraction(q)) for q in below.shares])
+        return tuple(rng.choice(len(law), size=count, p=law / law.sum()).tolist())
+
+    def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
+        """By the hull of what subtrees miss and are worth, exact at any size (statement 13.7)."""
+        return antichains_on_hull(instance, budgets, self.counts(instance.depth), **limits)
+
+    def most_nodes(self, instance: Instance) -> int:
+        """As many at each length as copies, or as there are strings with draft mass."""
+        tree, copies, most = instance.tree, 1, 0
+        for length, count in enumerate(self.counts(instance.depth)):
+            copies *= count
+            most += min(copies, int((instance.joint_draft[tree.level(length + 1)] > 0).sum()))
+        return most
+
+
+class WithReplacement(DrawnWithReplacement, Counted):
+    """k_1, .., k_L draws from the draft at each node, with replacement.
+
+    >>> str(WithReplacement(2, 1))
+    'with:2,1'
+    """
+
+    name = "with"
+
+
+@dataclass(frozen=True)
+class Delayed(DrawnWithReplacement):
+    """A trunk of single draws, then several continuations that are drawn independently and do not branch again.
+
+    Attributes:
+        trunk: tokens before the tree branches.
+        paths: the number K of continuations.
+
+    >>> str(Delayed(1, 4)), Delayed(1, 4).counts(3)
+    ('delayed:1,4', (1, 4, 1))
+    """
+
+    trunk: int
+    paths: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.trunk, bool) or not isinstance(self.trunk, int) or self.trunk < 0:
+            raise ValueError(f"trunk: got {self.trunk!r}; expected an integer of at least 0")
+        check_paths(self.paths)
+
+    def __str__(self) -> str:
+        return f"delayed:{self.trunk},{self.paths}"
+
+    def counts(self, depth: int) -> tuple[int, ...]:
+        """One draw along the trunk, K at its end, one below; ValueError where the trunk is as long as the depth."""
+        if self.trunk >= depth:
+            raise ValueError(
+                f"drafting {self}: the trunk is as long as the depth, {depth}; expected a shorter one"
+            )
+        return (1,) * self.trunk + (self.paths,) + (1,) * (depth - self.trunk - 1)
+
+
+@dataclass(frozen=True)
+class IidPaths(DrawnWithReplacement):
+    """K paths of the instance's depth, drawn independently from the draft.
+
+    Attributes:
+        paths: their number K.
+
+    Raises ValueError as `check_paths` does.
+    """
+
+    paths: int
+
+    def __post_init__(self) -> None:
+        check_paths(self.paths)
+
+    def __str__(self) -> str:
+        return f"iid:{self.paths}"
+
+    def counts(self, depth: int) -> tuple[int, ...]:
+        """K draws at the root, one below."""
+        return (self.paths,) + (1,) * (depth - 1)
+
+    def hit_probability(self, instance: Instance, nodes: Nodes) -> Any:
+        """f(q(A)), f(t) = 1 - (1 - t)^K."""
+        joint = instance.joint_draft
+        return hit_probability(sum((joint[node] for node in nodes), joint[0] * 0), self.paths)
+
+    def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
+        """By slopes, which f being a function of q(A) alone makes quicker than hulls (statement 8.1)."""
+        return violated_antichains(instance.tree, budgets, instance.joint_draft, self.paths, **limits)
