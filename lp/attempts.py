@@ -24,6 +24,7 @@ from .proofs.basis_certificates import certificate_from_basis
 from .proofs.certificates import Certificate
 from .proofs.exact_simplex import NotCertified
 from .proofs.proven import proven_lower_bound, proven_upper_bound
+from .proofs.row_bounds import lower_bound_of_budgets, upper_bound_of_rows
 from .proofs.slope_certificates import FINENESS, certificate_from_slopes
 from .solving.cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
 from .solving.sessions import HighsSession
@@ -34,6 +35,12 @@ FIRST_WORK = 50_000_000
 
 CERTIFIED_TREE = 5000
 """Nodes up to which the slope programs are asked for a certificate."""
+
+BRACKET_WORK = 150_000_000
+"""Work of cutting planes where a bracket is all that is wanted: half a minute."""
+
+BRACKET_WIDTH = 1e-6
+"""Relative width at which such a bracket is good enough."""
 
 NOT_ASKED = "certification was not asked for"
 
@@ -158,6 +165,41 @@ def _from_rows(work: Work, variables: BudgetVariables, found: CuttingPlanes) -> 
         rows,
         antichains,
         rounds,
+        proven,
+    )
+
+
+def cuts_bracket(work: Work) -> Optimum:
+    """A bracket of cutting planes for any draft, proven in rationals where a proof is wanted (statement 13.1)."""
+    problem = work.problem.floats
+    variables = BudgetVariables(problem)
+    program = starting_program(problem.instance, problem.drafting)
+    found = cutting_planes(variables, program, BRACKET_WORK, BRACKET_WIDTH)
+    proven, low, high = None, min(found.lower, found.upper), found.upper
+    status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
+    if work.certify:
+        reading = work.problem.reading
+        proven = (
+            lower_bound_of_budgets(reading, found.feasible),
+            upper_bound_of_rows(reading, found.rows, found.solution.duals),
+        )
+        low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
+        status, reason = OptimumStatus.BRACKETED, work.reason
+    elif not found.converged:
+        status = OptimumStatus.BOUNDED
+        reason = f"stopped after {found.rounds} rounds; the optimum lies between {low} and {high}"
+    antichains = sum(row.kind != "target-matching" for row in found.rows)
+    return Optimum(
+        work.problem,
+        high,
+        found.feasible,
+        status,
+        reason,
+        None,
+        (low, high),
+        len(found.rows),
+        antichains,
+        found.rounds,
         proven,
     )
 

@@ -1,11 +1,11 @@
 """The separation oracle for draws with replacement: hulls of how likely subtrees are hit and what they are worth.
 
 For an antichain A let h(z) be the probability that what is drafted below one copy of z meets A there, given that z is
-drafted, and D the sum of the budgets of A at and below z. At a node with k draws h(z) is
-1 - (1 - sum of q(y|z) h(zy))^k, concave in each h(zy), so that the violation D(A) - h(root) is convex. Its largest value is therefore found among the
-vertices of the upper left hull of the pairs (h, D) that each subtree can attain (statement 13.7): the hull of a node is
-the Minkowski sum of its children's, edges merged by slope, with h taken to 1 - (1 - h)^k, and with the point (1, D(z))
-of A = {z}.
+drafted, and D the sum of the budgets of A at and below z. At a node with k draws, h(z) = 1 - (1 - sum q(y|z) h(zy))^k.
+This is concave in each h(zy), so that the violation D(A) - h(root) is convex. Its largest value is therefore found
+among the vertices of the upper left hull of the pairs (h, D) that each subtree can attain (statement 13.7). The hull of
+a node is the Minkowski sum of its children's, edges merged by slope, with h taken to 1 - (1 - h)^k, and with the point
+(1, D(z)) of A = {z}.
 """
 
 from __future__ import annotations

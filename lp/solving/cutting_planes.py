@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from tqdm import tqdm
 
 from ..budgets.node_budgets import accepted_tokens, block_budgets
+from ..budgets.repair import feasible_budgets
 from ..drafting.antichains import Antichain
+from ..drafting.problem import Problem
 from ..numbers.rationals import Array
 from ..programs.linear_program import BudgetVariables, LinearProgram, Row
 from .sessions import HighsSession, Solution, SolverFailure, Status
@@ -25,6 +26,10 @@ SMALL_TREE = 1500
 """Nodes up to which a tree is small."""
 
 CUTS_PER_ROUND = 60
+
+LOOK_EVERY = 10
+"""Rounds between two looks at the bracket, where it may be wide."""
+
 MEMORY = 0.7
 """Weight of the past in the point that is separated; see `cutting_planes`."""
 
@@ -58,7 +63,10 @@ class CuttingPlanes:
 
 
 def cutting_planes(
-    variables: BudgetVariables, program: LinearProgram, work_limit: int | None = None
+    variables: BudgetVariables,
+    program: LinearProgram,
+    work_limit: int | None = None,
+    width: float = 0.0,
 ) -> CuttingPlanes:
     """Solve, add the antichains that the solution violates, solve again, until none is violated.
 
@@ -66,7 +74,8 @@ def cutting_planes(
     extreme points that jump about a flat optimal face, and antichains that cut off their average are deeper.
     When these do not cut off the last solution, its own violated antichains are added.
 
-    They stop at `work_limit`, by default `WORK_LIMIT`. Raises SolverFailure when the solver reports no optimum.
+    They stop at `work_limit`, by default `WORK_LIMIT`, or when the bracket, which is looked at every `LOOK_EVERY`
+    rounds, is relatively no wider than `width`. Raises SolverFailure when the solver reports no optimum.
     """
     limit = WORK_LIMIT if work_limit is None else min(work_limit, WORK_LIMIT)
     problem, instance = variables.problem, variables.instance
@@ -76,6 +85,8 @@ def cutting_planes(
     small = len(instance.tree) <= SMALL_TREE
     tolerance, relative = (0.0, TOLERANCE) if small else (TOLERANCE, 0.0)
     average: Array | None = None
+    feasible = block_budgets(problem.floats.instance) * 0
+    feasible[0] = 1.0
 
     def separate(budgets: Array) -> list[Antichain]:
         return problem.violated(budgets, tolerance=tolerance, relative=relative, limit=CUTS_PER_ROUND)
@@ -100,17 +111,17 @@ def cutting_planes(
             fresh += [a for a in broken if a.nodes not in known and a.nodes not in taken]
         if not broken or not fresh or work > limit:
             break
+        if width and rounds % LOOK_EVERY == 0:
+            feasible = _repaired(problem, (last, average, feasible))
+            if solution.objective - float(accepted_tokens(feasible)) <= width * solution.objective:
+                break
         known.update(antichain.nodes for antichain in fresh)
         new_rows = [variables.antichain_row(antichain.nodes) for antichain in fresh]
         rows += new_rows
         session.add_rows(new_rows)
     bar.close()
     converged = not broken or not fresh  # without fresh ones, what is left is the solver's own tolerance
-    feasible = (
-        last
-        if converged
-        else _feasible_between(block_budgets(instance.without_leaf_laws().to_float()), average, separate)
-    )
+    feasible = last if converged else _repaired(problem, (last, average, feasible))
     lower = float(accepted_tokens(feasible))
     return CuttingPlanes(tuple(rows), solution, rounds, converged, lower, solution.objective, feasible)
 
@@ -130,13 +141,7 @@ def float_budgets(variables: BudgetVariables, values: Array) -> Array:
     return budgets
 
 
-def _feasible_between(inside: Array, outside: Array, separate: Callable[[Array], list[Antichain]]) -> Array:
-    """The furthest point from a feasible one towards another that violates no antichain, by bisection."""
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = (low + high) / 2
-        if separate(inside + middle * (outside - inside)):
-            high = middle
-        else:
-            low = middle
-    return inside + low * (outside - inside)
+def _repaired(problem: Problem, found: tuple[Array, ...]) -> Array:
+    """The best of some budgets after they have been made feasible."""
+    repaired = [feasible_budgets(problem.floats, budgets) for budgets in found]
+    return max(repaired, key=lambda budgets: float(budgets[1:].sum()))

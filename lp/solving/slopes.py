@@ -13,6 +13,8 @@ from ..budgets.node_budgets import block_budgets
 from ..budgets.repair import feasible_budgets
 from ..drafting.antichains import best_antichains, violated_antichains
 from ..drafting.iid_paths import hit_probability
+from ..drafting.problem import Problem
+from ..drafting.replacement import IidPaths
 from ..drafting.top_sets import TopSets
 from ..instances.instance import Instance
 from ..instances.trees import PrefixTree
@@ -221,7 +223,7 @@ def slope_phase(instance: Instance, paths: int, fineness: float = 1.0) -> FloatB
 
     Raises SolverFailure when the solver reports no optimum of the first program.
     """
-    tree, joint = instance.tree, instance.joint_draft
+    tree, joint, problem = instance.tree, instance.joint_draft, Problem(instance, IidPaths(paths))
     clock = _Clock()
     feasible = block_budgets(instance)
     unit = min(1.0, max(SMALLEST_UNIT, float(feasible[1:].sum())))
@@ -259,7 +261,7 @@ def slope_phase(instance: Instance, paths: int, fineness: float = 1.0) -> FloatB
         # Without a verdict on a later program the last one that had one stands.
         stop = stalled or converged or rounds >= ROUND_LIMIT or work > WORK_LIMIT
         if stop or rounds % REPAIR_EVERY == 0:
-            repaired = [feasible_budgets(instance, one, paths) for one in (budgets, average)]
+            repaired = [feasible_budgets(problem, one) for one in (budgets, average)]
             feasible = max((feasible, *repaired), key=lambda one: float(one[1:].sum()))
             lower = float(feasible[1:].sum())
             clock.count("repair")

@@ -25,6 +25,7 @@ from nodebudget.lp import (
 )
 from nodebudget.lp import attempts as attempts_module
 from nodebudget.lp.budgets.repair import feasible_budgets
+from nodebudget.lp.drafting import IidPaths, Problem
 from nodebudget.lp.drafting import top_sets as top_sets_module
 from nodebudget.lp.drafting.top_sets import TopSets
 from nodebudget.lp.numbers.rationals import Array, exact_array, float_array
@@ -294,7 +295,7 @@ def test_bad_arguments_are_named(bound: object) -> None:
 def test_repaired_budgets_are_feasible(data: st.DataObject, instance: Instance, paths: int) -> None:
     budgets = float_array(data.draw(target_matching_budgets(instance)))
     floats = instance.to_float()
-    repaired = feasible_budgets(floats, budgets, paths)
+    repaired = feasible_budgets(Problem(floats, IidPaths(paths)), budgets)
     assert repaired[0] == 1
     assert np.all(repaired <= budgets + 1e-15)
     above = repaired[instance.tree.parent[1:]]
@@ -305,9 +306,9 @@ def test_repaired_budgets_are_feasible(data: st.DataObject, instance: Instance, 
 def test_feasible_budgets_are_left_alone() -> None:
     instance = motivating().to_float()
     best = float_array(solve_multi_path(motivating(), 2).budgets)
-    assert feasible_budgets(instance, best, 2) == pytest.approx(best, rel=1e-11)
+    assert feasible_budgets(Problem(instance, IidPaths(2)), best) == pytest.approx(best, rel=1e-11)
     assert violated_antichains(instance.tree, instance.joint_target, instance.joint_draft, 2) != []
-    repaired = feasible_budgets(instance, instance.joint_target, 2)
+    repaired = feasible_budgets(Problem(instance, IidPaths(2)), instance.joint_target)
     assert accepted_tokens(repaired) < accepted_tokens(instance.joint_target)
 
 
