@@ -191,18 +191,10 @@ def code_lines(source: str) -> int:
 
 
 def test_code_lines_are_counted() -> None:
-    source = [
-        '"""Door."""',
-        "",
-        "import os",
-        "X = 1",
-        '"""What."""',
-        "# Why.",
-        "def f() -> int:",
-        "    return (",
-        "    X)",
-    ]
-    assert code_lines("\n".join(source)) == 4
+    source = (
+        '"""Door."""\nimport os\n\nX = 1\n# Why.\ndef f() -> int:\n    """What."""\n    return (\n    X)\n'
+    )
+    assert code_lines(source) == 4
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.stem)
