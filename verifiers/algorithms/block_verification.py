@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..arithmetic.arrays import Array
-from ..arithmetic.extended import extended
+from ..arithmetic.scaled import scaled
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from .single_path import block_along_path
@@ -28,4 +28,4 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     def rows(position: Array, taken: Array) -> Array:
         return tree.pairs.left_rows(arrays.take(path, position), taken)[0]
 
-    return block_along_path(tree, path, extended(arrays, tree.drafted_along(path)), sums, rows)
+    return block_along_path(tree, path, scaled(arrays, tree.drafted_along(path)), sums, rows)

@@ -7,7 +7,7 @@ from nodebudget.lp.selection.ratio_order import order_by_ratio
 
 from ..algorithms import block_verification
 from ..arithmetic.arrays import Array, Arrays
-from ..arithmetic.extended import extended
+from ..arithmetic.scaled import scaled
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from .picked import Picked, Skew, compiled_pick
@@ -72,7 +72,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     # S(v, u) = v^(K-1) S(1, u/v): for the token itself, of which v^(K-1) may underflow.
     ratio = arrays.divide(under, upto)
     leading = token_draft * power_sum(count, ratio * 0 + arrays.one, ratio) / base
-    drafted = extended(arrays, upto).power(count - 1).times(leading)
+    drafted = scaled(arrays, upto).power(count - 1).times(leading)
     return block_along_path(tree, path, drafted, sums, rows)
 
 

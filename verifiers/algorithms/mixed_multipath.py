@@ -18,7 +18,7 @@ from nodebudget.lp.selection.scores import OnPath
 from nodebudget.lp.selection.selections import Selection, mixed_selection
 
 from ..arithmetic.arrays import Array
-from ..arithmetic.extended import Extended, extended, join
+from ..arithmetic.scaled import Scaled, join, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
 from ..drafts.nodes import Ints
 from ..drafts.paths import DraftTree
@@ -86,8 +86,8 @@ class _Walk(NamedTuple):
     """
 
     contest: _Contest
-    inner: Extended
-    leaves: Extended
+    inner: Scaled
+    leaves: Scaled
     lift: Array
     left: Array
     cell: list[np.ndarray | None]
@@ -97,7 +97,7 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     selection = selection or mixed_selection(tree.vocab)
     contest = _Contest(tree)
-    weight, state = extended(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
+    weight, state = scaled(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
     weights, lift, left = [weight], [], []
     kept: list[np.ndarray | None] = []
     for d in range(nodes.depth):
@@ -112,7 +112,7 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
             asked = [True] * (stop - start) if choice.asked is None else choice.asked
             kept += [choice.cell[i].astype(np.uint8) if one else None for i, one in enumerate(asked)]
         inverse = weight.inverse()
-        for part in arrays.parts(stop - start, tree.vocab):
+        for part in arrays.slices(stop - start, tree.vocab):
             cell = choice.cell[part] if choice.asked is None or choice.asked[part].any() else None
             if cell is None:
                 left.append(tree.pairs.left_sums(level[part], inverse[part] * choice.lift[part][:, 0]))

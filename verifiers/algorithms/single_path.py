@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..arithmetic.arrays import Array
-from ..arithmetic.extended import Extended, extended
+from ..arithmetic.scaled import Scaled, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
 from ..drafts.paths import DraftTree
 
@@ -42,7 +42,7 @@ def along_path(tree: DraftTree, path: Array, stop: Array, residual: Residual) ->
 
 
 def block_along_path(
-    tree: DraftTree, path: Array, drafted: Extended, left_sums: Left, left_rows: Left
+    tree: DraftTree, path: Array, drafted: Scaled, left_sums: Left, left_rows: Left
 ) -> AcceptanceLaw:
     """Block verification on one path that was drawn from certain conditional laws.
 
@@ -60,7 +60,7 @@ def block_along_path(
         left_rows: these rows themselves.
     """
     arrays, xp = tree.arrays, tree.arrays.xp
-    weights = extended(arrays, tree.wanted_along(path)).over(drafted).capped_products()
+    weights = scaled(arrays, tree.wanted_along(path)).over(drafted).capped_products()
     positions = arrays.positions(tree.nodes.depth)
     before = weights.take(positions)
     # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.

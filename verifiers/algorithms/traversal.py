@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algorithms import block_verification
 from ..arithmetic.arrays import Array
-from ..arithmetic.extended import Extended, extended, join
+from ..arithmetic.scaled import Scaled, join, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
 from ..drafts.nodes import Family
 from ..drafts.paths import DraftTree
@@ -35,7 +35,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     # Removing a child changes its parent only, and in the same way whatever happened below the child. So
     # every node's states can be computed from its own weight, nodes of a level with equally many children
     # together; the depth-first order enters only at the end, as the order in which nodes are tried.
-    level = extended(arrays, arrays.ones(1))
+    level = scaled(arrays, arrays.ones(1))
     weights, removed, order = [], [], []
     most = max(len(below) for below in nodes.children)
     tokens_at = np.zeros((len(nodes), most), dtype=np.int64)
@@ -89,13 +89,13 @@ class _Emptied(NamedTuple):
         frozen: for each child (g,), what is left at its token: the draft, which has lost it, takes no more of it.
     """
 
-    children: list[Extended]
-    weight: Extended
+    children: list[Scaled]
+    weight: Scaled
     taken: Array
     frozen: list[Array]
 
 
-def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Emptied:
+def _remove_children(tree: DraftTree, family: Family, weight: Scaled) -> _Emptied:
     """Remove the children of g nodes one after the other, from the nodes' weights at first.
 
     With r = max(0, target - taken draft) / left and d = draft / kept, where the draft has lost the removed
@@ -111,14 +111,14 @@ def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Empt
         arrays.ones(len(family.nodes)),
         arrays.ones(len(family.nodes)),
     )
-    children: list[Extended] = []
+    children: list[Scaled] = []
     frozen: list[Array] = []
     for j in range(count):
         edge = arrays.index(family.children[:, j] - 1)
         target, draft = arrays.take(tree.wanted, edge), arrays.take(tree.drafted, edge)
         wanted = arrays.divide(arrays.positive(target - taken * draft), left)
         offered = arrays.divide(draft, kept)
-        children.append(weight.times(extended(arrays, wanted).over(offered)).capped())
+        children.append(weight.times(scaled(arrays, wanted).over(offered)).capped())
         with np.errstate(over="ignore"):
             taken = taken + arrays.divide(left, kept) * weight.inverse()
         if not arrays.exact:

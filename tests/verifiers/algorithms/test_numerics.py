@@ -22,7 +22,7 @@ from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, Verifier, 
 from nodebudget.verifiers.algorithms import greedy_multipath
 from nodebudget.verifiers.algorithms.single_path import block_along_path
 from nodebudget.verifiers.arithmetic.arrays import Array
-from nodebudget.verifiers.arithmetic.extended import extended
+from nodebudget.verifiers.arithmetic.scaled import scaled
 from nodebudget.verifiers.plain.shared import Outcomes
 from nodebudget.verifiers.registry import LawFunction
 
@@ -227,14 +227,14 @@ def test_control_plain_products_do_not_recover() -> None:
 
 def test_extended_numbers() -> None:
     tree = float_tree([(0,)], lambda _: [Fraction(1)], lambda _: [Fraction(1)], "float32")
-    tiny = extended(tree.arrays, np.array([1e-30, 0.0, 0.5], dtype=np.float32))
+    tiny = scaled(tree.arrays, np.array([1e-30, 0.0, 0.5], dtype=np.float32))
     power = tiny.power(1000)
     assert power.value().tolist() == [0, 0, 0]
     back = power.over(tiny.power(999))
     assert back.value().tolist() == pytest.approx([1e-30, 0, 0.5], rel=1e-4)
     assert tiny.inverse().tolist() == pytest.approx([1e30, tree.arrays.largest, 2], rel=1e-6)
     assert power.capped().over(power).value().tolist() == [1, 0, 1]
-    assert extended(tree.arrays, np.array([3.0, 0.0, 1.0])).capped().value().tolist() == [1, 0, 1]
+    assert scaled(tree.arrays, np.array([3.0, 0.0, 1.0])).capped().value().tolist() == [1, 0, 1]
 
 
 # Negative controls of greedy multi-path: what public implementations do.
@@ -292,7 +292,7 @@ def differences_of_powers(dtype: type[np.floating], guard: float) -> Callable[[D
             under, own = low[y], dtype(own * draft[i, y])
         skewed = np.array(rows, dtype=tree.arrays.dtype)
         skewed = skewed / skewed.sum(axis=1, keepdims=True)
-        drafted = extended(tree.arrays, np.maximum(skewed[np.arange(len(tokens)), tokens], 1e-30))
+        drafted = scaled(tree.arrays, np.maximum(skewed[np.arange(len(tokens)), tokens], 1e-30))
 
         def rows(position: Array, taken: Array) -> Array:
             return np.maximum(tree.target[path[position]] - skewed[position] * taken[:, None], 0)
