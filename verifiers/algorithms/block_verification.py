@@ -16,6 +16,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     pointwise largest solution of the single-path linear program, even against algorithms that read off-path
     laws.
 
+    To be read: `nodebudget.verifiers.plain.bv`, the same in Fractions.
     Reference: arXiv:2403.10444; statements 5.1 to 5.3.
     """
     tree = tree.in_memory()

@@ -16,9 +16,9 @@ from ..drafts.row_pairs import CompiledPairs
 class Skew(NamedTuple):
     """What the law of the picked path is at nodes (m,) on it, times a factor.
 
-    A token that the draft's row gives the mass d has scale d S(upto, under) there, S(a, b) = sum_{i < K} a^i
-    b^(K - 1 - i) for K paths, where under is sigma + slope times the mass of what is ranked below it and upto is
-    under + slope d.
+    A token that the draft's row gives the mass d has scale d S(v, u) there, S(a, b) = sum_{i < K} a^i b^(K - 1 - i)
+    for K paths, where u is sigma + slope times the mass of what is ranked below it and v is u + slope d: statement 6.4
+    for rows that need not sum to one.
     """
 
     paths: int
@@ -61,11 +61,11 @@ class Picked:
             rows.given(here) for rows in (self.tree.pairs.target, self.tree.pairs.draft)
         )
         scale, sigma, slope = (part[:, None] for part in skew[1:])
-        under = slope * arrays.take(self.below, position)
-        under += sigma
-        upto = slope * draft
-        upto += under
-        taken = power_sum(skew.paths, upto, under)
+        u = slope * arrays.take(self.below, position)
+        u += sigma
+        v = slope * draft
+        v += u
+        taken = power_sum(skew.paths, v, u)
         taken *= draft
         taken *= scale
         return arrays.positive(arrays.subtract(target, taken))

@@ -1,6 +1,6 @@
 """What is left of the target under the picked path's law, without an order of all tokens; compiled by numba.
 
-Taken from the target is scale draft S(upto, under) at each token (`nodebudget.verifiers.algorithms.picked.Skew`,
+Taken from the target is scale draft S(v, u) at each token (`nodebudget.verifiers.algorithms.picked.Skew`,
 statement 6.4). Neither the ratio target / draft nor S falls along the order of the tokens, so bounds of S settle what
 is left at most of them; only those between the bounds are sorted (`ratio_keys`).
 """
