@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from nodebudget.verifiers.plain.scores import child_state, win_chances
 from nodebudget.verifiers.plain.shared import Context, Laws, Number, Outcomes, Row
 
 FOLDER = Path(plain.__file__).parent
+ROOT = Path(__file__).parents[3]
 LONGEST = 40
 """Lines of code in a file, without docstrings, comments, imports and blank lines."""
 
@@ -211,3 +212,23 @@ def test_each_file_says_where_it_comes_from_and_where_the_fast_twin_is(name: str
     fast = (FOLDER.parent / "algorithms" / twin).read_text(encoding="utf-8")
     assert f"nodebudget.verifiers.plain.{name}" in fast
     assert VERIFIERS[name].law.__module__ == f"nodebudget.verifiers.algorithms.{twin.removesuffix('.py')}"
+
+
+def test_the_command_judges_a_plain_verifier(
+    run_command: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/auditing.md shows it, and one that accepts the first token without a look at the target."""
+    guide = (ROOT / "docs" / "auditing.md").read_text(encoding="utf-8")
+    example = guide.split("In a file `my_plain.py`:\n\n```python\n")[1].split("```")[0]
+    careless = "careless = plain.on_tree(lambda paths, target, draft: {(paths[0][:1], 0): 1})\n"
+    (tmp_path / "my_plain.py").write_text(example + careless, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    instance = str(ROOT / "tests" / "cases" / "motivating.json")
+    code, out, _ = run_command("audit", "my_plain:last_path", instance, "--paths", "2")
+    assert code == 0
+    shown = guide.split("| grep verdict\n")[1].split("\n")[0]
+    assert shown in out.splitlines()
+    code, out, _ = run_command("audit", "my_plain:careless", instance, "--paths", "2")
+    assert code == 1
+    assert "NOT lossless" in out
