@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 from nodebudget.lp.numbers.rationals import fmpq_array, to_fraction
-from nodebudget.lp.selection.mixed_selection import choose_exactly, mixed_selection
+from nodebudget.lp.selection.node_choices import choose_exactly
 from nodebudget.lp.selection.scores import OnPath
+from nodebudget.lp.selection.selections import mixed_selection
 
 from .shared import Context, Number, Row
 
