@@ -13,6 +13,7 @@ each of which imports only those above it:
 
 from __future__ import annotations
 
+from . import plain
 from .drafts import AcceptanceLaw, DraftTree, PathNodes
 from .registry import VERIFIERS, Verifier, get_verifier, load_verifier, mixed_verifier
 from .sampling import sample
@@ -26,5 +27,6 @@ __all__ = [
     "get_verifier",
     "load_verifier",
     "mixed_verifier",
+    "plain",
     "sample",
 ]

@@ -17,7 +17,7 @@ from ..drafts.nodes import PathNodes
 from ..drafts.paths import DraftTree
 from ..registry import Verifier
 from ..sampling import sample
-from .calls import MisuseError, Sampler
+from .sampler_calls import MisuseError, Sampler
 
 
 class FlatChain(NamedTuple):

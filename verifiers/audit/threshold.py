@@ -15,10 +15,10 @@ from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import exact_array, to_fmpq
 from tqdm import tqdm
 
-from .calls import PAD, OutputError, read_emitted, sampler_name
 from .coins import Coin, NotAThresholdRuleError, boxes
 from .exact import certified_value, check_count, shown_paths
 from .judgement import ExactAudit, judge
+from .sampler_calls import PAD, OutputError, read_emitted, sampler_name
 
 FLOAT_ROUNDING = Fraction(1, 10**9)
 """Deviation that is put down to rounding where the sampler computes in floats."""

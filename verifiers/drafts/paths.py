@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -15,9 +14,10 @@ from nodebudget.lp.numbers.rationals import exact_array
 
 from ..arithmetic.arrays import DTYPES, Array, Arrays
 from .given_rows import GivenRows
+from .instance_rows import instance_rows
 from .nodes import PathNodes
+from .read_rows import call_rows, check_rows, read_rows, rounding_of, sum_tolerance, undrafted
 from .row_pairs import row_pairs
-from .rows import call_rows, check_rows, read_rows, rounding_of, sum_tolerance, undrafted
 
 Rows = Array | Callable[[tuple[int, ...]], Any]
 """Next-token laws: an array, or a function from a context (tuple of token ids) to its law."""
@@ -137,25 +137,7 @@ class DraftTree:
         a drafted token to which the draft gives probability zero.
         """
         nodes = PathNodes(paths)
-        if nodes.depth != instance.depth:
-            raise ValueError(f"paths: got {nodes.depth} tokens a path; expected the depth, {instance.depth}")
-        if nodes.token.max() >= instance.vocab:
-            node = int(np.argmax(nodes.token >= instance.vocab))
-            outside = f"token {nodes.token[node]} is outside the vocabulary 0..{instance.vocab - 1}"
-            raise ValueError(f"{nodes.where_drafted(node)}: {outside}")
-        target, draft = [], []
-        uniform = [Fraction(1, instance.vocab) if instance.exact else 1.0 / instance.vocab] * instance.vocab
-        places: list[int | None] = []
-        for node in range(len(nodes)):
-            place = _place(instance, nodes, node, places)
-            places.append(place)
-            target.append(uniform if place is None else instance.target_law(place))
-            if node < nodes.inner:
-                draft.append(uniform if place is None else instance.draft_law(place))
-            if node and not draft[nodes.parent[node]][nodes.token[node]] > 0:
-                raise ValueError(undrafted(nodes, node))
-        kind = object if instance.exact else np.float64
-        return cls(nodes, np.array(target, dtype=kind), np.array(draft, dtype=kind), check=False)
+        return cls(nodes, *instance_rows(instance, nodes), check=False)
 
     def __repr__(self) -> str:
         return (
@@ -307,23 +289,3 @@ class DraftTree:
         for node in range(1, len(self.nodes)):
             if not self.drafted[node - 1] > 0:
                 raise ValueError(undrafted(self.nodes, node))
-
-
-def _place(instance: Instance, nodes: PathNodes, node: int, places: list[int | None]) -> int | None:
-    """The instance's node of a drafted node, None where a sparse instance has none."""
-    if node == 0:
-        return 0
-    above = places[nodes.parent[node]]
-    if above is None:
-        return None
-    children = instance.tree.children(above)
-    token = int(nodes.token[node])
-    below = children.start + int(np.searchsorted(instance.tree.token[children.start : children.stop], token))
-    if below < children.stop and instance.tree.token[below] == token:
-        return below
-    if instance.target_law(above)[token] > 0 and instance.draft_law(above)[token] > 0:
-        raise ValueError(
-            f"the instance has no node {format_context(nodes.path(node))!r}, to which both models give "
-            "probability; expected a tree that has every such node"
-        )
-    return None

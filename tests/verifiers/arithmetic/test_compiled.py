@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, sample
 from nodebudget.verifiers.algorithms import greedy_multipath
 from nodebudget.verifiers.algorithms import picked as picked_module
 from nodebudget.verifiers.algorithms.picked import CompiledPicked, compiled_pick
+from nodebudget.verifiers.arithmetic import ratio_keys, skewed_sums
 from nodebudget.verifiers.drafts import given_rows
 from nodebudget.verifiers.drafts.row_pairs import CompiledPairs
 
@@ -254,3 +257,8 @@ def test_a_ratio_that_is_no_float_goes_the_other_way() -> None:
     tree = DraftTree(nodes, target, draft)
     assert compiled_pick(tree) is None
     assert np.isfinite(joint("gbv", (nodes, target, draft))).all()
+
+
+def test_code_that_is_compiled_into_another_file_is_known_there() -> None:
+    """Else numba would go on with what it compiled before the change."""
+    assert hashlib.sha256(Path(ratio_keys.__file__).read_bytes()).hexdigest()[:16] == skewed_sums.RATIO_KEYS
