@@ -78,9 +78,12 @@ def run_study(study: dict[str, Any], file: Path) -> pa.Table:
 
 
 def run_rows(config: DecodeConfig) -> list[dict[str, Any]]:
-    """The rows of one run."""
+    """The rows of one run; ValueError where a verifier fails: a stored run has all of them."""
     rows = []
-    for summary in run_decode(config).summaries():
+    result = run_decode(config)
+    if result.failed:
+        raise ValueError(result.failures())
+    for summary in result.summaries():
         row = asdict(summary)
         seconds = row.pop("seconds")
         for name in ("interval", "expected_interval"):

@@ -109,9 +109,9 @@ def _in_hub_cache(repository: str) -> bool:
 
 
 def _read(auto: Any, source: str, folder: str, **options: Any) -> Any:
-    """`from_pretrained`, whose many kinds of failure become a ValueError of one line."""
+    """`from_pretrained` without any code of the repository, its many kinds of failure a ValueError of one line."""
     try:
-        return auto.from_pretrained(folder, **options)
+        return auto.from_pretrained(folder, trust_remote_code=False, **options)
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
@@ -132,7 +132,9 @@ def _read_gguf(folder: str, gguf: str) -> tuple[Any, Any]:
     config = copy.deepcopy(read.config)
     if hasattr(config, "quantization_config"):
         del config.quantization_config
-    model = type(read).from_pretrained(None, config=config, state_dict=read.state_dict())
+    model = type(read).from_pretrained(
+        None, config=config, state_dict=read.state_dict(), trust_remote_code=False
+    )
     model.generation_config = read.generation_config
     return model, tokenizer
 
