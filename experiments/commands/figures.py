@@ -45,14 +45,14 @@ def figures(
 
     mpl.use("agg")  # needs no display
     if listed:
-        described = describe_figures(names or [])
+        described = describe_figures(names or [], results or Path("DIR"))
         if as_json:
-            print_json({"figures": described})
+            print_json({"figures": [each.to_json() for each in described]})
         else:
             typer.echo("\n\n".join(each.text() for each in described))
         return
     files = []
-    for file in draw_figures(names or [], out, RESULTS if results is None else results):
+    for file in draw_figures(names or [], out, results or RESULTS):
         files.append(str(file))
         if not as_json:
             typer.echo(file)

@@ -180,7 +180,7 @@ def test_a_users_verifier_by_name(decode: Callable[..., tuple[int, str, str]], f
         ((*LOCAL, *ENOUGH, "--compare", "bv,bv"), "expected at least one, each of them once"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--paths", "0"), "--paths: got 0; expected at least 1"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--length", "-1"), "--length: got -1; expected at least 1"),
-        ((*LOCAL, *ENOUGH, "--verifier", "bv", "--paths", "two"), "got 'two'; expected an integer in the digits 0 to 9"),
+        ((*LOCAL, *ENOUGH, "--verifier", "bv", "--paths", "two"), "got 'two'; expected an integer in"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--temperature", "-1"), "temperature must be a finite number"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--max-new-tokens", "0"), "--max-new-tokens: got 0"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--seed", "-1"), "--seed: got -1"),
