@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from nodebudget.experiments.studies.cost_model import PHASES, check, phase_milliseconds
+from nodebudget.experiments.studies.cost_model import COLUMNS, check, phase_milliseconds
 
 from .common import COLUMN, look, values_of, verifiers_of, where
 from .needs import DECODE_STUDY, Needs, Rows
 
 NEEDS = Needs(
     "pairs/costs.parquet",
-    (
-        *("verifier", "paths", "drafted_paths", "length", "temperature", "blocks"),
-        *("expected_block_efficiency", "tokens_per_second", *(f"{phase}_seconds" for phase in PHASES)),
-    ),
+    (*COLUMNS, "drafted_paths"),
     DECODE_STUDY,
     verifiers=("autoregressive",),
     single=("length", "temperature"),

@@ -91,7 +91,7 @@ def run_audit_sampler(
     from nodebudget.verifiers.audit import audit_sampler as audit
     from nodebudget.verifiers.registry import load_function
 
-    from ..extras import require_llm
+    from ..arguments import require_llm
 
     if torch:
         require_llm("audit-sampler --torch", "torch")

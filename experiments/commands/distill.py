@@ -61,7 +61,7 @@ def distill(
     It learns from the target's own text, which is sampled once and kept. A run that was interrupted goes on where
     it stopped when it is given again. Exit code 2 for input that cannot be used.
     """
-    from ..extras import require_llm
+    from ..arguments import require_llm
 
     require_llm("distill")
     from nodebudget.verifiers.decoding.distillation import TrainingSettings

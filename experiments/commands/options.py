@@ -10,27 +10,23 @@ from typing import Annotated
 
 import typer
 
+from .. import arguments
+
 
 def integer(text: str | int) -> int:
-    """An integer in the digits 0 to 9; Python's own reading, which takes 1_000 and other scripts, is not used."""
-    from nodebudget.lp.numbers.rationals import read_integer, shortened
-
-    found = read_integer(str(text))
-    if found is None:
-        raise typer.BadParameter(f"got {shortened(text)}; expected an integer in the digits 0 to 9")
-    return found
+    """`arguments.integer`, its error one of the option."""
+    try:
+        return arguments.integer(str(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def decimal(text: str | float) -> float:
-    """A decimal number in the digits 0 to 9, such as 0.5 or 1e-6."""
-    from nodebudget.lp.numbers.rationals import read_float, shortened
-
-    found = read_float(str(text))
-    if found is None:
-        raise typer.BadParameter(
-            f"got {shortened(text)}; expected a number in the digits 0 to 9, such as 0.5"
-        )
-    return found
+    """`arguments.decimal`, its error one of the option."""
+    try:
+        return arguments.decimal(str(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]

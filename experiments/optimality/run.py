@@ -14,7 +14,7 @@ from nodebudget.lp import Instance
 from nodebudget.verifiers import get_verifier
 from tqdm import tqdm
 
-from ..extras import require_llm
+from ..arguments import require_llm
 from ..storage.parts import Parts, finished
 from ..storage.results import pair_provenance, read_document
 from ..sweep.rows import optimum_columns

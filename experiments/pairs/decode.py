@@ -11,7 +11,7 @@ from typing import Any
 from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import Verifier, get_verifier
 
-from ..extras import require_llm
+from ..arguments import require_llm
 
 BASELINE = "autoregressive"
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from nodebudget.experiments.arguments import integer
 from nodebudget.lp import (
     accepted_tokens,
     block_budgets,
@@ -183,8 +184,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path, help="result file (CSV), made or added to")
-    parser.add_argument("--seeds", type=int, default=0, help="instances per cell; 0 adds none")
-    parser.add_argument("--sweep", type=int, default=0, help="instances per shape of the sweep; 0 adds none")
+    parser.add_argument("--seeds", type=integer, default=0, help="instances per cell; 0 adds none")
+    parser.add_argument(
+        "--sweep", type=integer, default=0, help="instances per shape of the sweep; 0 adds none"
+    )
     options = parser.parse_args()
     rows = load(options.file) if options.file.exists() else []
     known = {row.key for row in rows}

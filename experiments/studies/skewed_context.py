@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from nodebudget.experiments.extras import require_llm
+from nodebudget.experiments.arguments import require_llm
 from nodebudget.experiments.optimality.local_tokens import with_local_tokens
 from nodebudget.experiments.storage.results import pair_provenance, write_table
 from nodebudget.lp import Instance, skewed_draft, stable_greedy_skewed_draft

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from nodebudget.lp.numbers.rationals import shortened
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from .files import cache_folder, whole_folder
@@ -92,7 +93,9 @@ def _locate(source: str) -> tuple[str, str | None]:
             )
         return str(path), files[0].name
     if not re.fullmatch(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", source) or source.endswith(".gguf"):
-        raise ValueError(f"{source!r}: no such folder or file, and no name of a repository of the hub")
+        raise ValueError(
+            f"{shortened(source)}: no such folder or file, and no name of a repository of the hub"
+        )
     return source, None
 
 
