@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .answers import interruptible, print_json
-from .options import Json
+from .options import Json, integer
 
 EXAMPLE = "nodebudget sweep families.toml --out families.parquet --workers 4"
 
@@ -26,7 +26,7 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    workers: Annotated[str, typer.Option(metavar="N", help="Processes that compute.")] = "1",
+    workers: Annotated[int, typer.Option(metavar="N", parser=integer, help="Processes that compute.")] = 1,
     backend: Annotated[
         str, typer.Option(metavar="B", help="local (processes of this machine), dask or ray.")
     ] = "local",
@@ -69,12 +69,12 @@ def sweep(
     used, 130 when interrupted.
     """
     from ..sweep import load_config, run_sweep
-    from ..sweep.report import parse_workers, print_sweep, sweep_report
+    from ..sweep.report import print_sweep, sweep_report
 
     file = Path(f"{config.stem}.parquet") if out is None else out
     settings = load_config(config)
     with interruptible(kept=True):
-        done = run_sweep(settings, file, workers=parse_workers(workers), where=backend, scheduler=scheduler)
+        done = run_sweep(settings, file, workers=workers, where=backend, scheduler=scheduler)
     if as_json:
         print_json(sweep_report(done))
     else:

@@ -186,12 +186,11 @@ def run_decode(config: DecodeConfig) -> DecodeResult:
 
 def _reason(error: BaseException) -> str:
     """Why a verifier failed, in one line; with the place in the code for what is no complaint about input."""
-    text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
     origin = error.__cause__ or error
     if isinstance(origin, ValueError):
-        return text
+        return str(origin)
     place = traceback.extract_tb(origin.__traceback__)[-1]
-    return f"{text} ({Path(place.filename).name}, line {place.lineno})"
+    return f"{type(origin).__name__}: {origin} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def _reading_notes(decoders: Sequence[Any]) -> list[str]:

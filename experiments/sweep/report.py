@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from nodebudget.lp.numbers.rationals import shortened
 
 from ..tables import text_table
 from .run import SweepResult
@@ -14,13 +13,6 @@ from .run import SweepResult
 GROUPS_SHOWN = 40
 KEYS = ("family", "vocab", "depth", "similarity", "concentration", "zeros", "paths")
 SHORT = {"vocab": "V", "depth": "L", "paths": "K"}
-
-
-def parse_workers(text: str) -> int:
-    """The number of processes from the command line; ValueError for anything but a positive integer."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1024:
-        raise ValueError(f"--workers: got {shortened(text)}; expected an integer from 1 to 1024")
-    return int(text)
 
 
 def means(table: pa.Table) -> list[dict[str, Any]]:

@@ -62,7 +62,9 @@ def test_start_up_is_light() -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts_say_what_they_do(name: str) -> None:
-    if name in ("bench_decode", "gpu_check", "compare_drafts") and not importlib.util.find_spec("transformers"):
+    if name in ("bench_decode", "gpu_check", "compare_drafts") and not importlib.util.find_spec(
+        "transformers"
+    ):
         pytest.skip("needs the extra llm")
     done = subprocess.run(
         [sys.executable, "-m", f"nodebudget.experiments.{name}", "--help"], capture_output=True, text=True
