@@ -15,6 +15,7 @@ from nodebudget.verifiers import VERIFIERS
 from .common import COLUMN
 from .instances import motivating
 
+NEEDS = None
 PATHS = 3
 
 SHORT = 5

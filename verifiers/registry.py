@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from nodebudget.lp import Instance
+from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.lp.selection.selections import Selection
 
 from .algorithms import (
@@ -128,7 +129,7 @@ def get_verifier(name: str) -> Verifier:
         return load_verifier(name)
     if name not in VERIFIERS:
         raise ValueError(
-            f"verifier: got {name!r}; expected one of {', '.join(VERIFIERS)}, or module:function for your own"
+            f"verifier: got {shortened(name)}; expected one of {', '.join(VERIFIERS)}, or module:function for your own"
         )
     return VERIFIERS[name]
 
@@ -194,7 +195,7 @@ def _load(what: str, spec: str) -> Any:
     """What a module has under a name, None where it has nothing."""
     module_name, _, name = spec.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), name)):
-        raise ValueError(f"{what}: got {spec!r}; expected module:function, such as my_{what}s:mine")
+        raise ValueError(f"{what}: got {shortened(spec)}; expected module:function, such as my_{what}s:mine")
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
@@ -202,7 +203,7 @@ def _load(what: str, spec: str) -> Any:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # whatever the user's module does when it is run
         raise ValueError(
-            f"{what} {spec!r}: the module {module_name!r} cannot be imported ({error}); "
+            f"{what} {shortened(spec)}: the module {shortened(module_name)} cannot be imported ({error}); "
             "expected one in the current directory or on the Python path"
         ) from error
     return getattr(module, name, None)
@@ -212,6 +213,8 @@ def _as_function(what: str, spec: str, found: Any) -> Callable[..., Any]:
     if not callable(found):
         state = "has no" if found is None else "has a value, not a function, called"
         module_name, _, name = spec.partition(":")
-        raise ValueError(f"{what} {spec!r}: the module {module_name!r} {state} {name!r}")
+        raise ValueError(
+            f"{what} {shortened(spec)}: the module {shortened(module_name)} {state} {shortened(name)}"
+        )
     function: Callable[..., Any] = found
     return function

@@ -14,6 +14,7 @@ from nodebudget.lp import Instance
 from nodebudget.verifiers import get_verifier
 from tqdm import tqdm
 
+from ..arguments import require_llm
 from ..storage.parts import Parts, finished
 from ..storage.results import pair_provenance, read_document
 from ..sweep.rows import optimum_columns
@@ -89,9 +90,7 @@ def run_optimality(config: OptimalityConfig, file: Path | None = None) -> Optima
         document = read_document(file)
         kept = len(set(table["context"].to_pylist()))
         return OptimalityResult(config, document["pair"], tuple(document["notes"]), table, kept)
-    from ..pairs.decode import require_extra
-
-    require_extra("optimality")
+    require_llm("optimality")
     from nodebudget.verifiers.decoding import load_pair, load_prompts
 
     document = {"kind": KIND, "config": asdict(config), **pair_provenance()}

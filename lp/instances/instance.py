@@ -13,9 +13,9 @@ import numpy as np
 from ..numbers.rationals import Array, constant, fast, fill, float_array, is_exact, settled
 from .arguments import check_integer, check_kind, described
 from .drawing import draw_paths
-from .laws import Law, check_context, check_law, dyadic_law, is_exact_law
+from .laws import Law, check_context, check_law, dyadic_law, is_exact_law, law_of
 from .tables import html_table, node_name
-from .trees import PrefixTree, format_context
+from .trees import PrefixTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Instance:
         laws = {"target": target, "draft": draft}
         exact = all(is_exact_law(law) for table in laws.values() for law in table.values())
         checked = {
-            name: {ctx: check_law(law, vocab, exact, f"{name} law at context {format_context(ctx)!r}")
+            name: {ctx: check_law(law, vocab, exact, law_of(name, ctx))
                    for ctx, law in table.items()}
             for name, table in laws.items()
         }  # fmt: skip
@@ -99,7 +99,7 @@ class Instance:
             for name, table in checked.items():
                 if context not in table:
                     raise ValueError(
-                        f"{name} law at context {format_context(context)!r} is missing; a law is needed for every "
+                        f"{law_of(name, context)} is missing; a law is needed for every "
                         f"context of fewer than {depth} tokens"
                     )
             return checked["target"][context], checked["draft"][context]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..numbers.rationals import Array, is_exact
+from ..numbers.rationals import Array, is_exact, shortened
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -239,7 +239,7 @@ def check_shape(vocab: int, depth: int) -> None:
     """Raise ValueError unless vocab and depth are positive integers within `VOCAB_LIMIT` and `DEPTH_LIMIT`."""
     for name, value, limit in (("vocab", vocab, VOCAB_LIMIT), ("depth", depth, DEPTH_LIMIT)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name}: got {value!r}; expected an integer of at least 1")
+            raise ValueError(f"{name}: got {shortened(value)}; expected an integer of at least 1")
         if value > limit:
             raise ValueError(f"{name}: got {approximately(value)}; expected at most {limit}")
 

@@ -172,7 +172,7 @@ def test_other_configurations_and_other_code_are_refused(finished: Path, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--workers", "0"], "--workers: got '0'; expected an integer"),
+        (["--workers", "0"], "--workers: got 0; expected an integer from 1 to 1024"),
         (["--backend", "slurm"], "--backend: got 'slurm'; expected one of local, dask, ray"),
         (["--scheduler", "tcp://127.0.0.1:1"], "--scheduler: there is none with the local backend"),
         (["--out", "table.csv"], "--out: got 'table.csv'; expected a file name ending in .parquet"),
