@@ -23,13 +23,15 @@ def draw_paths(instance: Instance, count: int, rng: np.random.Generator) -> Arra
     sums: dict[int, Array] = {}
     drawn = np.zeros((count, tree.depth), dtype=np.int64)
     for path, uniforms in zip(drawn, rng.random((count, tree.depth)), strict=True):
-        node: int | None = 0
+        node = 0
         for position, uniform in enumerate(uniforms):
             if node not in sums:
                 sums[node] = np.cumsum(float_array(instance.draft_law(node)))
+            running = sums[node]
             # What is first above a share of the sum has mass: a running sum is flat where there is none.
-            path[position] = np.searchsorted(sums[node], uniform * sums[node][-1], side="right")
-            node = tree.child(node, int(path[position]))
-            if node is None:
+            path[position] = np.searchsorted(running, uniform * running[-1], side="right")
+            below = tree.child(node, int(path[position]))
+            if below is None:
                 break
+            node = below
     return drawn

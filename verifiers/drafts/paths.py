@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from nodebudget.lp.instances.instance import Instance
+from nodebudget.lp.instances.arguments import check_kind
+from nodebudget.lp.instances.instance import Instance, check_instance
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import exact_array
 
@@ -65,6 +66,7 @@ class DraftTree:
         Raises ValueError for rows of the wrong shape, of different kinds or on different devices, for a
         drafted token outside the vocabulary, and for what `check` finds.
         """
+        check_kind("nodes", nodes, PathNodes, "a PathNodes; `from_paths` takes paths themselves")
         if dtype not in DTYPES:
             raise ValueError(
                 f"dtype: got {dtype!r}; expected {' or '.join(DTYPES)}, for rows of any precision"
@@ -129,13 +131,21 @@ class DraftTree:
     def from_instance(cls, instance: Instance, paths: Any) -> DraftTree:
         """Build from drafted paths of an instance; exact where the instance is.
 
+        The paths are K independent draws from the draft, in drafting order, as `instance.draw_paths(K, seed)` gives
+        them; a path that was drafted twice is there twice. Verifiers answer for paths that came about in this way.
+        The paths of a tree that was drafted otherwise, such as the two likeliest tokens in every context, cannot be
+        told from draws: laws are given for them, too, but they are not those of a lossless verifier of such trees,
+        and E|Z| over them means nothing. Only what cannot be draws at all is refused.
+
         A drafted token that a sparse instance has no node for has target probability zero: it is never
         accepted, and neither is anything below it. The rows below it are taken as uniform; they do not
         matter.
 
-        Raises ValueError for paths that are not of the instance's depth, a token outside its vocabulary, and
+        Raises ValueError for what is no instance, a set or mapping of paths (which has no order, and a path only
+        once), paths that are not of the instance's depth, a token outside its vocabulary, and
         a drafted token to which the draft gives probability zero.
         """
+        check_instance(instance)
         nodes = PathNodes(paths)
         if nodes.depth != instance.depth:
             raise ValueError(f"paths: got {nodes.depth} tokens a path; expected the depth, {instance.depth}")
@@ -316,10 +326,9 @@ def _place(instance: Instance, nodes: PathNodes, node: int, places: list[int | N
     above = places[nodes.parent[node]]
     if above is None:
         return None
-    children = instance.tree.children(above)
     token = int(nodes.token[node])
-    below = children.start + int(np.searchsorted(instance.tree.token[children.start : children.stop], token))
-    if below < children.stop and instance.tree.token[below] == token:
+    below = instance.tree.child(above, token)
+    if below is not None:
         return below
     if instance.target_law(above)[token] > 0 and instance.draft_law(above)[token] > 0:
         raise ValueError(

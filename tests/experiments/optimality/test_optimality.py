@@ -72,7 +72,7 @@ def test_a_verifier_without_its_one_pass_agrees(monkeypatch: pytest.MonkeyPatch)
     full, found = expand(llama)
     for name in ("spectr",):
         known = enumerated(name, full, 2)
-        sampled = VERIFIERS[name].__class__(**{**vars(VERIFIERS[name]), "budgets": None})
+        sampled = VERIFIERS[name].__class__(**{**vars(VERIFIERS[name]), "one_pass": None})
         monkeypatch.setitem(VERIFIERS, name, sampled)
         config = OptimalityConfig("none", (2,), 2, samples=400, verifiers=(name,))
         (row,) = context_rows(config, {"context": 0}, found)

@@ -64,7 +64,7 @@ def test_exact_rows_are_what_audit_and_bound_say(tmp_path: Path) -> None:
         assert Fraction(row["accepted_tokens_exact"]) == audit.accepted_tokens
         assert row["accepted_tokens"] == float(audit.accepted_tokens)
         assert row["share"] == pytest.approx(float(audit.accepted_tokens / optimum.value))
-        assert (row["how"] == "one pass") == (VERIFIERS[row["verifier"]].budgets is not None)
+        assert (row["how"] == "one pass") == (VERIFIERS[row["verifier"]].one_pass is not None)
 
 
 def test_every_row_once_in_a_fixed_order(finished: Path) -> None:
@@ -261,5 +261,5 @@ def test_a_user_s_verifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     rows = run_sweep(good, tmp_path / "good.parquet").table.to_pylist()
     assert [row["accepted_tokens"] for row in rows[::2]] == [0.0, 0.0]
     assert all(row["accepted_tokens"] > 0 for row in rows[1::2])
-    with pytest.raises(ValueError, match="sweep_trial:broken failed on a drafted tree"):
+    with pytest.raises(ValueError, match="sweep_trial:broken failed on the drafted paths"):
         run_sweep(SweepConfig(**base, verifiers=("sweep_trial:broken",)), tmp_path / "bad.parquet")
