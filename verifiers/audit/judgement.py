@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, accepted_tokens, violated_antichains
 from nodebudget.lp.drafting.iid_paths import hit_probability
-from nodebudget.lp.instances.tables import html_table, node_name, short_number, to_frame
+from nodebudget.lp.instances.tables import html_table, node_name, to_frame
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import Array, exact_array, shortened, to_fmpq, to_fraction
 
@@ -63,8 +63,7 @@ class ExactAudit:
         count = len(self.faults)
         verdict = "lossless" if self.lossless else f"NOT lossless, {count} fault{'s'[: count > 1]}"
         share = f" ({float(self.accepted_tokens / self.optimum):.2%})" if self.optimum else ""
-        accepted, best = short_number(self.accepted_tokens), short_number(self.optimum)
-        return f"{verdict}, E|Z| = {accepted} of OPT = {best}{share}"
+        return f"{verdict}, E|Z| {float(self.accepted_tokens):.6g} of OPT {float(self.optimum):.6g}{share}"
 
     def _repr_html_(self) -> str:
         tree, instance = self.instance.tree, self.instance
