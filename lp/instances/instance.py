@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..numbers.rationals import Array, constant, fast, fill, float_array, is_exact, settled
-from .arguments import check_array, check_integer, check_kind, described
+from .arguments import check_array, check_kind
 from .drawing import draw_paths
 from .laws import Law, check_context, check_law, dyadic_law, is_exact_law
 from .tables import html_table, node_name
@@ -228,14 +228,7 @@ class Instance:
         >>> fair.draw_paths(2, seed=0).tolist()
         [[0, 0, 1], [0, 0, 1]]
         """
-        check_integer("paths", paths, 1)
-        try:
-            rng = np.random.default_rng(seed)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"seed: got {described(seed)}; expected an integer of at least 0, several, or a numpy generator"
-            ) from None
-        return draw_paths(self, paths, rng)
+        return draw_paths(self, paths, seed)
 
     def to_float(self) -> Instance:
         """The same instance in floats, every probability rounded to the nearest."""
