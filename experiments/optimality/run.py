@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from nodebudget.lp import Instance
+from nodebudget.lp.instances.tables import to_frame
+from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import get_verifier
 from tqdm import tqdm
 
@@ -72,6 +74,18 @@ class OptimalityResult:
     notes: tuple[str, ...]
     table: pa.Table
     kept: int = 0
+
+    def __repr__(self) -> str:
+        contexts = len(set(self.table["context"].to_pylist()))
+        paths = ", ".join(map(str, self.config.paths))
+        return (
+            f"OptimalityResult({shortened(self.pair)}, {contexts} contexts, L={self.config.length}, K={paths}, "
+            f"{self.table.num_rows} rows)"
+        )
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, a row per context, K and verifier; ImportError without pandas."""
+        return to_frame(self.table.to_pydict())
 
 
 def run_optimality(config: OptimalityConfig, file: Path | None = None) -> OptimalityResult:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from nodebudget.lp.instances.tables import to_frame
 from nodebudget.lp.numbers.rationals import shortened
 from tqdm import tqdm
 
@@ -35,6 +36,16 @@ class SweepResult:
     table: pa.Table
     computed: int
     kept: int
+
+    def __repr__(self) -> str:
+        return (
+            f"SweepResult({shortened(self.file.name)}, {self.table.num_rows} rows, {self.computed} instances "
+            f"computed, {self.kept} kept)"
+        )
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, a row per instance, K and verifier; ImportError without pandas."""
+        return to_frame(self.table.to_pydict())
 
 
 def run_sweep(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..instances.instance import Instance
+from ..instances.instance import Instance, check_instance
 from ..numbers.rationals import Array, float_array
 from .antichains import Antichain, violated_antichains
 from .iid_paths import IidPaths, hit_probability
@@ -23,6 +23,9 @@ class Problem:
 
     instance: Instance
     drafting: IidPaths
+
+    def __post_init__(self) -> None:
+        check_instance(self.instance)
 
     @property
     def paths(self) -> int:

@@ -32,7 +32,8 @@ from ..numbers.rationals import (
     read_rational,
     shortened,
 )
-from .instance import Instance
+from .arguments import check_kind
+from .instance import Instance, check_instance
 from .laws import Law, check_law
 from .trees import check_shape, format_context, full_size
 
@@ -105,6 +106,7 @@ def save_instance(instance: Instance, path: str | Path) -> None:
 
 def read_json(path: str | Path) -> Any:
     """Parse a JSON file with its decimals kept exact; ValueError names the file and what is wrong."""
+    check_kind("path", path, (str, os.PathLike), "the name of a JSON file")
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -180,6 +182,7 @@ def instance_from_json(document: Any) -> Instance:
 
 def instance_to_json(instance: Instance) -> dict[str, Any]:
     """The JSON object of an instance: rational strings where it is exact, numbers where it is float."""
+    check_instance(instance)
     tree = instance.tree
     number = format_rational if instance.exact else float
     sparse = any(instance.off_tree) or bool((tree.child_count[: tree.leaves.start] != tree.vocab).any())

@@ -32,9 +32,15 @@ def check_law(law: Law, vocab: int, exact: bool, where: str) -> dict[int, Any]:
             raise ValueError(f"{where}: got {len(law)} entries; expected {vocab}, one per token")
         items = list(enumerate(law))
     for y, value in items:
-        if not 0 <= y < vocab:
+        try:
+            inside, right = 0 <= y < vocab, 0 <= value < float("inf")  # not right for NaN as well
+        except TypeError:
+            raise ValueError(
+                f"{where}: got {shortened(value)} for token {shortened(y)}; expected a number for a token id"
+            ) from None
+        if not inside:
             raise ValueError(f"{where}: token {y} is outside the vocabulary 0..{vocab - 1}")
-        if not 0 <= value < float("inf"):  # catches NaN as well
+        if not right:
             raise ValueError(
                 f"{where}, token {y}: got {shown(value)}; expected a finite number of at least 0"
             )

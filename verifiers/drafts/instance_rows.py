@@ -49,10 +49,9 @@ def _place(instance: Instance, nodes: PathNodes, node: int, places: list[int | N
     above = places[nodes.parent[node]]
     if above is None:
         return None
-    children = instance.tree.children(above)
     token = int(nodes.token[node])
-    below = children.start + int(np.searchsorted(instance.tree.token[children.start : children.stop], token))
-    if below < children.stop and instance.tree.token[below] == token:
+    below = instance.tree.child(above, token)
+    if below is not None:
         return below
     if instance.target_law(above)[token] > 0 and instance.draft_law(above)[token] > 0:
         raise ValueError(

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from nodebudget.lp.instances.instance import Instance
+from nodebudget.lp.instances.arguments import check_kind
+from nodebudget.lp.instances.instance import Instance, check_instance
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import exact_array
 
@@ -31,8 +32,8 @@ class DraftTree:
     their sum, so that rows given in float16 or bfloat16 are laws again. That is done when a row is needed: the
     caller's arrays are never changed, and should not be until a sample is drawn.
 
-    The draft rows must be the very laws that the paths were drawn from, after temperature, top-k and top-p,
-    and the target rows must have gone through the same processing.
+    The draft rows must be the very laws that the paths were drawn from, after temperature, top-k and top-p; the
+    target rows must have gone through the same. The paths must be i.i.d. draws from them.
 
     Attributes:
         nodes: the distinct nodes (`PathNodes`); n of them, `nodes.inner` above the leaves.
@@ -65,6 +66,7 @@ class DraftTree:
         Raises ValueError for rows of the wrong shape, of different kinds or on different devices, for a
         drafted token outside the vocabulary, and for what `check` finds.
         """
+        check_kind("nodes", nodes, PathNodes, "a PathNodes; `from_paths` takes paths themselves")
         if dtype not in DTYPES:
             raise ValueError(
                 f"dtype: got {dtype!r}; expected {' or '.join(DTYPES)}, for rows of any precision"
@@ -129,13 +131,20 @@ class DraftTree:
     def from_instance(cls, instance: Instance, paths: Any) -> DraftTree:
         """Build from drafted paths of an instance; exact where the instance is.
 
-        A drafted token that a sparse instance has no node for has target probability zero: it is never
-        accepted, and neither is anything below it. The rows below it are taken as uniform; they do not
-        matter.
+        The paths are K independent draws from the draft, in drafting order, as `instance.draw_paths(K, seed)` gives
+        them; a path that was drafted twice is there twice. Verifiers answer for paths that came about in this way.
+        The paths of a tree that was drafted otherwise, such as the two likeliest tokens in every context, cannot be
+        told from draws: laws are given for them, too, but they are not those of a lossless verifier of such trees,
+        and E|Z| over them means nothing. Only what cannot be draws at all is refused.
 
-        Raises ValueError for paths that are not of the instance's depth, a token outside its vocabulary, and
-        a drafted token to which the draft gives probability zero.
+        A drafted token that a sparse instance has no node for has target probability zero: neither it nor anything
+        below it is ever accepted. The rows below it are taken as uniform; they do not matter.
+
+        Raises ValueError for what is no instance, a set or mapping of paths (which has no order, and a path only
+        once), paths of another length than the instance's depth, a token outside its vocabulary, and a drafted
+        token to which the draft gives probability zero.
         """
+        check_instance(instance)
         nodes = PathNodes(paths)
         return cls(nodes, *instance_rows(instance, nodes), check=False)
 
