@@ -8,6 +8,7 @@ is left at most of them; only those between the bounds are sorted (`ratio_keys`)
 from __future__ import annotations
 
 import numpy as np
+from nodebudget.lp.drafting.power_sums import power_sum as any_power_sum
 
 from .arrays import Array
 from .kernels import kernel
@@ -20,19 +21,8 @@ RATIO_KEYS = "8f43c65194b74abc"
 compiled into it. With the digest this file changes too; a test asks for the current one."""
 
 
-@kernel
-def power_sum(count: int, first: float, second: float) -> float:
-    """As `nodebudget.lp.drafting.power_sums.power_sum`."""
-    bit = 1
-    while 2 * bit <= count:
-        bit *= 2
-    total, a, b = 1.0, first, second
-    while bit > 1:
-        bit //= 2
-        total, a, b = total * (a + b), a * a, b * b
-        if count & bit:
-            total, a, b = total * first + b, a * first, b * second
-    return total
+power_sum = kernel(any_power_sum)
+"""`nodebudget.lp.drafting.power_sums.power_sum` of floats, compiled."""
 
 
 @kernel
