@@ -31,6 +31,7 @@ from ..instances.instance_json import (
     read_json,
     write_json,
 )
+from ..instances.tables import short_number
 from ..instances.trees import format_context, maximum
 from ..numbers.rationals import (
     Array,
@@ -63,7 +64,7 @@ class Verdict:
         return not self.failures
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """Proof, in rationals, that `optimum` is the largest E|Z| of any valid verifier with K i.i.d. paths.
 
@@ -97,6 +98,10 @@ class Certificate:
             )
         prices = target_matching_prices(instance, antichains)
         return cls(instance, paths, accepted_tokens(budgets), budgets, tuple(antichains), prices)
+
+    def __repr__(self) -> str:
+        tight = len(self.antichains)
+        return f"Certificate(K={self.paths}, optimum {short_number(self.optimum)}, {tight} tight antichains)"
 
     def verify(self) -> Verdict:
         """Recompute everything from the instance, without any solver.

@@ -16,10 +16,9 @@ from .ratio_keys import BAND, CROWDED, FEW, LAST, between, crowd, gap_above, gap
 
 LARGEST = float(np.finfo(np.float64).max)
 
-RATIO_KEYS = "8f43c65194b74abc"
-"""Digest of ratio_keys.py. Numba makes compiled code anew when its own file changes, not when a file does whose code is
-compiled into it. With the digest this file changes too; a test asks for the current one."""
-
+COMPILED_IN = "73062e3fdbf79d1f"
+"""Digest of ratio_keys.py and power_sums.py. Numba makes compiled code anew when its own file changes, not when a file
+does whose code is compiled into it. With the digest this file changes too; a test asks for the current one."""
 
 power_sum = kernel(any_power_sum)
 """`nodebudget.lp.drafting.power_sums.power_sum` of floats, compiled."""
