@@ -1,16 +1,14 @@
-"""What the figures share: the look of each verifier, and reading result files."""
+"""What the figures share: the look of each verifier and K, and choosing among rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nodebudget.experiments.storage.results import read_table
 
-Rows = list[dict[str, Any]]
+from .needs import Rows
 
 COLUMN = 3.3
 """Inches: one column of a two-column paper."""
@@ -53,19 +51,8 @@ def look(name: str) -> Look:
     return LOOKS.get(name, Look(name, "#444444", "."))
 
 
-def rows_of(results: Path, study: str, command: str | None = None) -> Rows:
-    """The rows of a stored study; ValueError where its file is missing, with the command that makes it."""
-    file = results / f"{study}.parquet"
-    if not file.exists():
-        made_by = command or f"nodebudget sweep {results / study}.toml --out {file}"
-        raise ValueError(f"{str(file)!r} is missing; make it with: {made_by}")
-    return list(read_table(file).to_pylist())
-
-
-def pair_rows(results: Path, study: str) -> Rows:
-    """The rows of a stored study of a real pair; ValueError as in `rows_of`."""
-    folder = results / "pairs"
-    return rows_of(folder, study, f"python -m nodebudget.experiments.decode_study {folder / study}.toml")
+PATHS_LOOKS = (("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", "-."), ("#7F7F7F", "D", ":"))
+"""Colour, marker and line of numbers of paths, in their order; from the fifth on they come again."""
 
 
 def verifiers_of(rows: Rows) -> list[str]:
@@ -85,14 +72,31 @@ def values_of(rows: Rows, column: str) -> list[Any]:
     return sorted({row[column] for row in rows})
 
 
+def groups_of(rows: Rows) -> list[tuple[str, float | None]]:
+    """The families of a sweep with their similarities (None where a family has none): the order of `FAMILIES_SHOWN`."""
+    present = {(row["family"], row["similarity"]) for row in rows}
+    order = {family: place for place, family in enumerate(FAMILIES_SHOWN)}
+    return sorted(present, key=lambda group: (order.get(group[0], len(order)), group[0], group[1] or 0))
+
+
+def solved(rows: Rows) -> Rows:
+    """The rows whose instance has an OPT_K: the solver found one."""
+    return [row for row in rows if row["optimum"] is not None]
+
+
+FAMILIES_SHOWN = ("flat", "iid", "markov", "logits", "identical")
+"""The order in which figures show families of random instances."""
+
+
 def mean(rows: Rows, column: str) -> float:
     """The mean of a column."""
     return float(np.mean([row[column] for row in rows]))
 
 
 def share(rows: Rows) -> float:
-    """Accepted tokens as a share of OPT_K: the sum of one over the sum of the other."""
-    return sum(row["accepted_tokens"] for row in rows) / sum(row["optimum"] for row in rows)
+    """Accepted tokens as a share of OPT_K: the sum of one over the sum of the other; NaN where OPT_K is 0."""
+    best = sum(row["optimum"] for row in rows)
+    return sum(row["accepted_tokens"] for row in rows) / best if best else float("nan")
 
 
 def curve(axis: Any, name: str, x: Iterable[float], y: Iterable[float], **more: Any) -> None:

@@ -24,6 +24,7 @@ from nodebudget.lp.solving.cutting_planes import float_budgets
 
 from .common import COLUMN
 
+NEEDS = None
 PATHS = 2
 VIOLATED = 1e-9
 

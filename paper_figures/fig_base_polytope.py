@@ -15,6 +15,7 @@ from nodebudget.lp.numbers.rationals import float_array
 from .common import COLUMN
 from .instances import three_tokens
 
+NEEDS = None
 PATHS = 2
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 """Where the laws (1, 0, 0), (0, 1, 0) and (0, 0, 1) are drawn."""

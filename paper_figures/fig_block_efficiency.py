@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .common import rows_of
-from .lines import block_efficiency
+from .lines import COLUMNS, block_efficiency
+from .needs import SWEEP, Needs
+
+NEEDS = Needs("paths.parquet", COLUMNS, SWEEP, single=("depth",))
 
 
 def draw(results: Path) -> Any:
     """Mean tokens per target pass over the stored instances, the bonus token counted."""
-    return block_efficiency(rows_of(results, "paths"), "paths", "drafted paths K")
+    return block_efficiency(NEEDS, results, "paths", "drafted paths K")

@@ -7,32 +7,39 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from nodebudget.experiments.studies.mixed_study import PATHS, SHAPE, SIMILARITIES, load
+from nodebudget.experiments.studies.mixed_study import COLUMNS, SHAPE, load
 
 from .common import COLUMN, curve, look
+from .needs import Needs
 
+NEEDS = Needs(
+    "mixed_study.csv", COLUMNS, "python -m nodebudget.experiments.mixed_study {file} --seeds 20 --sweep 2"
+)
 LOWEST = -50
 """Percent: where the panels end."""
 
 
 def draw(results: Path) -> Any:
     """A panel for each K, means over concentrations and seeds; GBV's line leaves the panel below."""
-    file = results / "mixed_study.csv"
-    if not file.exists():
-        raise ValueError(
-            f"{str(file)!r} is missing; make it with: python -m nodebudget.experiments.mixed_study {file}"
-        )
-    rows = [r for r in load(file) if (r.vocab, r.depth) == SHAPE and np.isfinite(r.optimum)]
-    figure, panels = plt.subplots(1, len(PATHS), figsize=(COLUMN, 2.2), sharey=True)
-    for panel, paths in zip(panels, PATHS, strict=True):
+    every = load(NEEDS.path(results))
+    rows = [row for row in every if (row.vocab, row.depth) == SHAPE and np.isfinite(row.optimum)]
+    if not rows:
+        shapes = {f"{row.vocab}, {row.depth}" for row in every}
+        wanted = f"{SHAPE[0]}, {SHAPE[1]} in rows with an optimum"
+        raise NEEDS.column_error(results, "vocab, depth", shapes, wanted)
+    paths_drawn = sorted({row.paths for row in rows})
+    figure, (panels,) = plt.subplots(1, len(paths_drawn), figsize=(COLUMN, 2.2), sharey=True, squeeze=False)
+    for panel, paths in zip(panels, paths_drawn, strict=True):
+        here = [row for row in rows if row.paths == paths]
+        similarities = sorted({row.similarity for row in here})
         for name in ("mixed", "gbv"):
             shares = [
-                100 * float(np.mean([r.closed(name) for r in rows if r.similarity == s and r.paths == paths]))
-                for s in SIMILARITIES
+                100 * float(np.mean([row.closed(name) for row in here if row.similarity == s]))
+                for s in similarities
             ]
-            curve(panel, name, SIMILARITIES, shares)
+            curve(panel, name, similarities, shares)
             if shares[-1] < LOWEST:
-                beyond = f"at {SIMILARITIES[-1]:g}: {shares[-1]:.0f}%".replace("-", "\N{MINUS SIGN}")
+                beyond = f"at {similarities[-1]:g}: {shares[-1]:.0f}%".replace("-", "\N{MINUS SIGN}")
                 panel.text(0.04, 0.06, beyond, transform=panel.transAxes, color=look(name).color)
         panel.axhline(0, color="0.4", linewidth=0.8)
         panel.set_title(f"K = {paths}")

@@ -15,6 +15,7 @@ from nodebudget.verifiers import VERIFIERS
 from .common import COLUMN
 from .instances import motivating
 
+NEEDS = None
 PATHS = 3
 
 SHORT = 5
@@ -26,9 +27,7 @@ def draw(results: Path) -> Any:
     instance = motivating()
     budgets: dict[str, Array] = {"LP$_3$": solve_multi_path(instance, PATHS).budgets}
     for name, label in (("gbv", "GBV"), ("bv", "BV, one path")):
-        of = VERIFIERS[name].budgets
-        assert of is not None
-        budgets[label] = of(instance, PATHS)
+        budgets[label] = VERIFIERS[name].budgets(instance, PATHS)
     figure, axes = plt.subplots(len(budgets), 1, figsize=(COLUMN, 4.8))
     for axis, (label, values) in zip(axes, budgets.items(), strict=True):
         total = Fraction(accepted_tokens(values))

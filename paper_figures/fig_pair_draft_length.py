@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .common import pair_rows
-from .pair_lines import pair_lines
+from .needs import DECODE_STUDY, Needs
+from .pair_lines import COLUMNS, PLAIN, pair_lines
+
+NEEDS = Needs(
+    "pairs/lengths.parquet", COLUMNS, DECODE_STUDY, verifiers=(PLAIN,), single=("temperature", "paths")
+)
 
 
 def draw(results: Path) -> Any:
     """The speed is that of the machine of the stored results."""
-    return pair_lines(pair_rows(results, "lengths"), "length", "draft length L")
+    return pair_lines(NEEDS, results, "length", "draft length L")

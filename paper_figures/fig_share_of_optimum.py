@@ -7,27 +7,31 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from .common import COLUMN, look, rows_of, share, verifiers_of, where
+from .common import COLUMN, groups_of, look, share, solved, values_of, verifiers_of, where
+from .needs import SWEEP, Needs
 
-GROUPS = (
-    ("flat", None, "flat"),
-    ("iid", None, "iid"),
-    ("logits", 0.5, "logits,\nsimilarity .5"),
-    ("logits", 0.9, "logits,\nsimilarity .9"),
-    ("identical", None, "identical\nmodels"),
+NEEDS = Needs(
+    "families.parquet",
+    ("family", "similarity", "paths", "verifier", "accepted_tokens", "optimum"),
+    SWEEP,
+    single=("paths",),
 )
-"""Family, similarity, and how they are called."""
 
 
 def draw(results: Path) -> Any:
     """One row for each family, one mark for each verifier."""
-    rows = rows_of(results, "families")
+    rows = solved(NEEDS.rows(results))
+    if not rows:
+        raise NEEDS.column_error(results, "optimum", (), "a number in some row")
     names = verifiers_of(rows)
-    groups = [where(rows, family=family, similarity=similarity) for family, similarity, _ in GROUPS]
+    groups = groups_of(rows)
     figure, axis = plt.subplots(figsize=(COLUMN, 2.9))
     for place, name in enumerate(names):
         shift = 0.62 * (place / max(1, len(names) - 1) - 0.5)
-        shares = [100 * share(where(group, verifier=name)) for group in groups]
+        shares = [
+            100 * share(where(rows, family=family, similarity=similarity, verifier=name))
+            for family, similarity in groups
+        ]
         axis.plot(
             shares,
             [line + shift for line in range(len(groups))],
@@ -36,10 +40,17 @@ def draw(results: Path) -> Any:
     axis.axvline(100, color="black", linewidth=0.8, linestyle="--", zorder=1)
     for line in range(len(groups) - 1):
         axis.axhline(line + 0.5, color="#BBBBBB", linewidth=0.5)
-    axis.set_yticks(range(len(groups)), [label for _, _, label in GROUPS])
+    axis.set_yticks(range(len(groups)), [_label(*group) for group in groups])
     axis.set_ylim(len(groups) - 0.5, -0.5)
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)
-    axis.set_xlabel(r"mean accepted tokens, % of OPT$_2$")
+    (paths,) = values_of(rows, "paths")
+    axis.set_xlabel(rf"mean accepted tokens, % of OPT$_{{{paths}}}$")
     figure.legend(loc="outside upper center", ncols=3)
     return figure
+
+
+def _label(family: str, similarity: float | None) -> str:
+    if similarity is not None:
+        return f"{family},\nsimilarity {f'{similarity:g}'.removeprefix('0') or '0'}"
+    return "identical\nmodels" if family == "identical" else family

@@ -7,17 +7,25 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from .common import COLUMN, look, rows_of, where
+from .common import COLUMN, look, values_of, where
+from .needs import Needs
 
-PATHS = (1, 2, 4)
-COMMAND = "python -m nodebudget.experiments.skewed_context"
+NEEDS = Needs(
+    "pairs/context.parquet",
+    ("paths", "place", "text", "target", "draft", "gbv", "mixed"),
+    "python -m nodebudget.experiments.skewed_context {file}",
+)
 
 
 def draw(results: Path) -> Any:
     """A panel for each K: how often the selected path starts with each token, as a share of all paths."""
-    rows = rows_of(results / "pairs", "context", COMMAND)
-    figure, axes = plt.subplots(len(PATHS), 1, figsize=(COLUMN, 4.2), sharex=True, sharey=True)
-    for axis, paths in zip(axes, PATHS, strict=True):
+    rows = NEEDS.rows(results)
+    every = values_of(rows, "paths")
+    figure, panels = plt.subplots(
+        len(every), 1, figsize=(COLUMN, 4.2), sharex=True, sharey=True, squeeze=False
+    )
+    axes = panels[:, 0]
+    for axis, paths in zip(axes, every, strict=True):
         here = where(rows, paths=paths)
         place = [row["place"] for row in here]
         axis.bar(place, [row["target"] for row in here], width=0.8, color="#CCCCCC", label="target", zorder=2)
@@ -34,7 +42,7 @@ def draw(results: Path) -> Any:
         axis.set_title(f"K = {paths}", loc="left")
         axis.set_ylabel("probability")
         axis.grid(axis="x", visible=False)
-    shown_text = [repr(row["text"]) for row in where(rows, paths=PATHS[0])]
+    shown_text = [repr(row["text"]) for row in where(rows, paths=every[0])]
     axes[-1].set_xticks(range(len(shown_text)), shown_text, rotation=35, ha="right", rotation_mode="anchor")
     axes[-1].set_xlabel("first token of a path, the target's likeliest first")
     handles = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))

@@ -6,9 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from nodebudget.experiments.studies.cost_model import check, phase_milliseconds
+from nodebudget.experiments.studies.cost_model import COLUMNS, check, phase_milliseconds
 
-from .common import COLUMN, Rows, look, pair_rows, values_of, verifiers_of, where
+from .common import COLUMN, look, values_of, verifiers_of, where
+from .needs import DECODE_STUDY, Needs, Rows
+
+NEEDS = Needs(
+    "pairs/costs.parquet",
+    (*COLUMNS, "drafted_paths"),
+    DECODE_STUDY,
+    verifiers=("autoregressive",),
+    single=("length", "temperature"),
+)
 
 COLORS = {"draft": "#56B4E9", "target": "#0072B2", "verify": "#E69F00", "cache": "#999999"}
 HATCHES = {"draft": "", "target": "////", "verify": "....", "cache": ""}
@@ -18,10 +27,14 @@ GAP = 0.7
 
 def draw(results: Path) -> Any:
     """Above, milliseconds of a block by phase; below, measured speed and the model's line."""
-    rows = pair_rows(results, "costs")
+    rows = NEEDS.rows(results)
     names = [
         name for name in verifiers_of(rows) if len(values_of(where(rows, verifier=name), "drafted_paths")) > 1
     ]
+    if not names:
+        raise NEEDS.column_error(
+            results, "drafted_paths", values_of(rows, "drafted_paths"), "two values for some verifier"
+        )
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(COLUMN, 4.2))
     _phases(top, rows, names)
     _speeds(bottom, rows, names)

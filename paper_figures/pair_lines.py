@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 
-from .common import COLUMN, Rows, curve, look, values_of, verifiers_of, where
+from .common import COLUMN, curve, look, values_of, verifiers_of, where
+from .needs import Needs, Rows
 
 PLAIN = "autoregressive"
+COLUMNS = (
+    *("verifier", "paths", "length", "temperature", "tokens_per_second"),
+    *("expected_block_efficiency", "expected_interval_low", "expected_interval_high"),
+)
 DODGE = 0.035
 """Verifiers stand side by side, this share of the axis apart, so that intervals do not cover each other."""
 
 
-def pair_lines(rows: Rows, column: str, label: str) -> Any:
+def pair_lines(needs: Needs, results: Path, column: str, label: str) -> Any:
     """Above, mean block efficiency by the verifiers' laws with 95% intervals over prompts; below, the speed-up."""
+    rows = needs.rows(results)
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(COLUMN, 4.2), sharex=True)
     ticks = values_of(rows, column)
     names = [name for name in verifiers_of(rows) if name != PLAIN]
     for turn, name in enumerate(names):
-        own = [where(rows, verifier=name, **{column: x})[0] for x in ticks]
+        own = sorted(where(rows, verifier=name), key=lambda row: row[column])
         shift = DODGE * (ticks[-1] - ticks[0]) * (turn - (len(names) - 1) / 2)
-        x = [tick + shift for tick in ticks]
+        x = [row[column] + shift for row in own]
         curve(top, name, x, [row["expected_block_efficiency"] for row in own])
-        ends = [[row[f"expected_interval_{end}"] for row in own] for end in ("low", "high")]
-        top.vlines(x, *ends, color=look(name).color, linewidth=0.9)
+        ends = [(row["expected_interval_low"], row["expected_interval_high"]) for row in own]
+        known = [
+            (at, *pair) for at, pair in zip(x, ends, strict=True) if None not in pair
+        ]  # None: a single prompt
+        if known:
+            top.vlines(*zip(*known, strict=True), color=look(name).color, linewidth=0.9)
         curve(bottom, name, x, [speed_up(rows, row, column) for row in own])
     top.set_ylabel("tokens per target pass,\n95% interval")
     bottom.axhline(1, **_plain_line())

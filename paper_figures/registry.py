@@ -6,14 +6,16 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodebudget.lp.numbers.rationals import shortened
+
+from .needs import RESULTS, Needs
+
 HERE = Path(__file__).parent
 STYLE = HERE / "nodebudget.mplstyle"
-
-RESULTS = HERE / "results"
-"""The folder of the stored result files, with the configurations that made them."""
 
 FIGURES = tuple(
     sorted(
@@ -37,7 +39,7 @@ def figure(name: str, results: Path = RESULTS) -> Any:
 
     _check_names([name])
     with plt.style.context(["default", STYLE]):
-        drawn = importlib.import_module(f"{__package__}.fig_{name}").draw(results)
+        drawn = _module(name).draw(results)
     plt.close(drawn)  # it is shown by who asked for it, once
     return drawn
 
@@ -62,10 +64,69 @@ def draw_figures(names: Iterable[str], out: Path, results: Path = RESULTS) -> It
         yield from _write(name, out, results)
 
 
+@dataclass(frozen=True)
+class Described:
+    """What a figure shows and needs.
+
+    Attributes:
+        name: of the figure.
+        shows: one line.
+        needs: its result file; None for one that is drawn from an instance of a few nodes.
+        command: what makes that file.
+    """
+
+    name: str
+    shows: str
+    needs: Needs | None
+    command: str | None
+
+    def text(self) -> str:
+        """Some lines for people."""
+        head = f"{self.name}\n  {self.shows}\n"
+        if self.needs is None:
+            return f"{head}  needs no file"
+        return (
+            f"{head}  file     {self.needs.file}\n  columns  {self.needs.words()}\n  made by  {self.command}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object."""
+        needs = self.needs
+        return {
+            "name": self.name,
+            "shows": self.shows,
+            "file": needs and needs.file,
+            "columns": list(needs.columns) if needs else [],
+            "verifiers": list(needs.verifiers) if needs else [],
+            "single": list(needs.single) if needs else [],
+            "command": self.command,
+        }
+
+
+def describe_figures(names: Iterable[str] = (), results: Path = RESULTS) -> list[Described]:
+    """What figures show and need, all of them when no names are given; ValueError for an unknown name.
+
+    The commands are for files in the folder `results`.
+    """
+    chosen = list(dict.fromkeys(names)) or list(FIGURES)
+    _check_names(chosen)
+    described = []
+    for name in chosen:
+        module = _module(name)
+        needs: Needs | None = module.NEEDS
+        shows = str(module.__doc__).strip().splitlines()[0]
+        described.append(Described(name, shows, needs, needs.made_by(results) if needs else None))
+    return described
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"{__package__}.fig_{name}")
+
+
 def _check_names(names: Iterable[str]) -> None:
     for name in names:
         if name not in FIGURES:
-            raise ValueError(f"figure: got {name!r}; expected some of {', '.join(FIGURES)}")
+            raise ValueError(f"figure: got {shortened(name)}; expected some of {', '.join(FIGURES)}")
 
 
 def _write(name: str, out: Path, results: Path) -> Iterator[Path]:

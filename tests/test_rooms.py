@@ -40,6 +40,7 @@ ROOMS = {
         "decoding",
     ],
     "experiments": [
+        "arguments",
         "tables",
         "storage",
         "checks",

@@ -8,9 +8,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from nodebudget.lp import Instance
+from nodebudget.lp.drafting.iid_paths import check_paths
+from nodebudget.lp.instances.arguments import check_kind, described
+from nodebudget.lp.instances.instance import check_instance
+from nodebudget.lp.instances.tables import Catalogue
+from nodebudget.lp.instances.trees import format_context
+from nodebudget.lp.numbers.rationals import Array, shortened
 from nodebudget.lp.selection.selections import Selection
 
 from .algorithms import (
@@ -29,6 +35,8 @@ from .drafts.paths import DraftTree
 
 LawFunction = Callable[[DraftTree], AcceptanceLaw]
 
+Read = TypeVar("Read")
+
 
 @dataclass(frozen=True)
 class Verifier:
@@ -45,8 +53,8 @@ class Verifier:
             that picks, as `greedy_multipath.pick_path`; an exact audit can then take any number of paths.
         scores: for one that picks the path with the largest of independent random scores, the function that says
             how they are distributed, as `mixed_multipath.scores`; an exact audit can then take any number of paths.
-        budgets: for one whose node budgets take one pass over an instance's tree, that pass: from an instance
-            and K to an array (n,), or to None where it would be too large.
+        one_pass: for one whose node budgets take one pass over an instance's tree, that pass: from an instance
+            and K to an array (n,), or to None where it would be too large. `budgets` calls it.
     """
 
     name: str
@@ -56,63 +64,112 @@ class Verifier:
     ordered: bool = True
     pick_path: Callable[[DraftTree], Any] | None = None
     scores: Callable[[DraftTree], tuple[Any, Any, Any]] | None = None
-    budgets: Callable[[Instance, int], Any] | None = None
+    one_pass: Callable[[Instance, int], Any] | None = None
+
+    @property
+    def about(self) -> str:
+        """What it looks at and where it comes from, in a line."""
+        return f"{'K paths' if self.multipath else 'one path'}; {self.reference}"
+
+    def __repr__(self) -> str:
+        return f"Verifier({shortened(self.name)}, {self.about})"
+
+    def budgets(self, instance: Instance, paths: int) -> Array:
+        """array (n,): Pr[z is a prefix of Z] for every node z of an instance, by one pass over its tree.
+
+        Raises ValueError for a verifier that has no such form (traversal, and users' own), and where the pass would
+        be too large; `expected_accepted` and `audit_exact` go through what can be drafted instead.
+        """
+        check_instance(instance)
+        check_paths(paths)
+        found = self.one_pass(instance, paths) if self.one_pass else None
+        if found is None:
+            why = "would be too large on this tree" if self.one_pass else "is not known for it"
+            raise ValueError(
+                f"{self.name}: a single pass over the tree that gives its node budgets {why}; "
+                "nodebudget.verifiers.expected_accepted(verifier, instance, paths) gives E|Z|, "
+                "nodebudget.verifiers.audit.audit_exact the budgets as well"
+            )
+        return found
+
+    def ask(self, tree: DraftTree, read: Callable[[AcceptanceLaw], Read]) -> Read:
+        """What `read` makes of the law on a drafted tree.
+
+        Raises ValueError, which names the verifier and the drafted paths, where a user's law function fails or
+        returns something else than the `AcceptanceLaw` of the tree it was given.
+        """
+        try:
+            law = self.law(tree)
+            if not isinstance(law, AcceptanceLaw) or law.tree is not tree:
+                raise TypeError(f"got {type(law).__name__}")
+            return read(law)
+        except (Exception, SystemExit) as error:  # whatever a user's function does
+            nodes = tree.nodes
+            drafted = " | ".join(format_context(nodes.path(int(path[-1]))) for path in nodes.path_nodes)
+            raise ValueError(
+                f"{self.name} failed on the drafted paths {drafted}: {type(error).__name__}: {error}; "
+                "expected the AcceptanceLaw of the tree it was given"
+            ) from error
 
 
-VERIFIERS: dict[str, Verifier] = {
-    verifier.name: verifier
-    for verifier in (
-        Verifier(
-            "token",
-            token_verification.law,
-            False,
-            "arXiv:2211.17192, arXiv:2302.01318; statement 5.4",
-            budgets=budgets.token_verification,
-        ),
-        Verifier(
-            "bv",
-            block_verification.law,
-            False,
-            "arXiv:2403.10444; statements 5.1 to 5.3",
-            budgets=budgets.block_verification,
-        ),
-        Verifier(
-            "gbv",
-            greedy_multipath.law,
-            True,
-            "arXiv:2602.16961; statements 6.3 and 6.4",
-            ordered=False,
-            pick_path=greedy_multipath.pick_path,
-            budgets=budgets.greedy_multipath,
-        ),
-        Verifier(
-            "nss",
-            nss.law,
-            True,
-            "arXiv:2305.09781; statement 10.1",
-            ordered=False,
-            budgets=budgets.naive_sampling,
-        ),
-        Verifier(
-            "specinfer",
-            specinfer.law,
-            True,
-            "arXiv:2305.09781; statement 10.1",
-            budgets=budgets.spec_infer,
-        ),
-        Verifier("spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1", budgets=budgets.spec_tr),
-        Verifier("traversal", traversal.law, True, "arXiv:2505.12398; statement 10.1"),
-        Verifier(
-            "mixed",
-            mixed_multipath.law,
-            True,
-            "this project, on block verification (arXiv:2403.10444); statements 12.1 to 12.4",
-            ordered=False,
-            scores=mixed_multipath.scores,
-            budgets=budgets.mixed_multipath,
-        ),
-    )
-}
+VERIFIERS: Catalogue[Verifier] = Catalogue(
+    {
+        verifier.name: verifier
+        for verifier in (
+            Verifier(
+                "token",
+                token_verification.law,
+                False,
+                "arXiv:2211.17192, arXiv:2302.01318; statement 5.4",
+                one_pass=budgets.token_verification,
+            ),
+            Verifier(
+                "bv",
+                block_verification.law,
+                False,
+                "arXiv:2403.10444; statements 5.1 to 5.3",
+                one_pass=budgets.block_verification,
+            ),
+            Verifier(
+                "gbv",
+                greedy_multipath.law,
+                True,
+                "arXiv:2602.16961; statements 6.3 and 6.4",
+                ordered=False,
+                pick_path=greedy_multipath.pick_path,
+                one_pass=budgets.greedy_multipath,
+            ),
+            Verifier(
+                "nss",
+                nss.law,
+                True,
+                "arXiv:2305.09781; statement 10.1",
+                ordered=False,
+                one_pass=budgets.naive_sampling,
+            ),
+            Verifier(
+                "specinfer",
+                specinfer.law,
+                True,
+                "arXiv:2305.09781; statement 10.1",
+                one_pass=budgets.spec_infer,
+            ),
+            Verifier(
+                "spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1", one_pass=budgets.spec_tr
+            ),
+            Verifier("traversal", traversal.law, True, "arXiv:2505.12398; statement 10.1"),
+            Verifier(
+                "mixed",
+                mixed_multipath.law,
+                True,
+                "this project, on block verification (arXiv:2403.10444); statements 12.1 to 12.4",
+                ordered=False,
+                scores=mixed_multipath.scores,
+                one_pass=budgets.mixed_multipath,
+            ),
+        )
+    }
+)
 """The published verifiers, and `mixed`, our own."""
 
 
@@ -124,13 +181,34 @@ def get_verifier(name: str) -> Verifier:
     >>> get_verifier("gbv").reference
     'arXiv:2602.16961; statements 6.3 and 6.4'
     """
+    check_kind("verifier", name, str, "a name such as 'gbv', or 'module:function' for your own")
     if ":" in name:
         return load_verifier(name)
     if name not in VERIFIERS:
         raise ValueError(
-            f"verifier: got {name!r}; expected one of {', '.join(VERIFIERS)}, or module:function for your own"
+            f"verifier: got {shortened(name)}; expected one of {', '.join(VERIFIERS)}, or module:function for your own"
         )
     return VERIFIERS[name]
+
+
+def as_verifier(verifier: Verifier | LawFunction | str) -> Verifier:
+    """A verifier as users have it: one of `VERIFIERS` or its name, a `Verifier`, or only its law function.
+
+    A law function is taken for one whose law may depend on all paths and on their order.
+
+    Raises ValueError for anything else, and as `get_verifier` does.
+    """
+    if isinstance(verifier, Verifier):
+        return verifier
+    if isinstance(verifier, str):
+        return get_verifier(verifier)
+    if callable(verifier):
+        name = str(getattr(verifier, "__name__", type(verifier).__name__))
+        return Verifier(name, verifier, multipath=True, reference="a law function")
+    raise ValueError(
+        f"verifier: got {described(verifier)}; expected a Verifier, its name, or a function from DraftTree to "
+        "AcceptanceLaw"
+    )
 
 
 def mixed_verifier(selection: Selection, name: str = "mixed") -> Verifier:
@@ -143,6 +221,7 @@ def mixed_verifier(selection: Selection, name: str = "mixed") -> Verifier:
     >>> mixed_verifier(Selection(ratio_ranking), "gbv by scores").name
     'gbv by scores'
     """
+    check_kind("selection", selection, Selection, "a Selection, such as Selection(ratio_ranking)")
     return Verifier(
         name,
         partial(mixed_multipath.law, selection=selection),
@@ -150,7 +229,7 @@ def mixed_verifier(selection: Selection, name: str = "mixed") -> Verifier:
         VERIFIERS["mixed"].reference,
         ordered=False,
         scores=partial(mixed_multipath.scores, selection=selection),
-        budgets=partial(budgets.mixed_multipath, selection=selection),
+        one_pass=partial(budgets.mixed_multipath, selection=selection),
     )
 
 
@@ -192,9 +271,10 @@ def load_function(what: str, spec: str) -> Callable[..., Any]:
 
 def _load(what: str, spec: str) -> Any:
     """What a module has under a name, None where it has nothing."""
+    check_kind(what, spec, str, "a text 'module:function'")
     module_name, _, name = spec.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), name)):
-        raise ValueError(f"{what}: got {spec!r}; expected module:function, such as my_{what}s:mine")
+        raise ValueError(f"{what}: got {shortened(spec)}; expected module:function, such as my_{what}s:mine")
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
@@ -202,7 +282,7 @@ def _load(what: str, spec: str) -> Any:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # whatever the user's module does when it is run
         raise ValueError(
-            f"{what} {spec!r}: the module {module_name!r} cannot be imported ({error}); "
+            f"{what} {shortened(spec)}: the module {shortened(module_name)} cannot be imported ({error}); "
             "expected one in the current directory or on the Python path"
         ) from error
     return getattr(module, name, None)
@@ -212,6 +292,8 @@ def _as_function(what: str, spec: str, found: Any) -> Callable[..., Any]:
     if not callable(found):
         state = "has no" if found is None else "has a value, not a function, called"
         module_name, _, name = spec.partition(":")
-        raise ValueError(f"{what} {spec!r}: the module {module_name!r} {state} {name!r}")
+        raise ValueError(
+            f"{what} {shortened(spec)}: the module {shortened(module_name)} {state} {shortened(name)}"
+        )
     function: Callable[..., Any] = found
     return function

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from nodebudget.experiments.arguments import integer
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, Verifier, sample
 from nodebudget.verifiers.decoding import ModelPair, SamplingLaw, load_pair, load_prompts
 from nodebudget.verifiers.decoding.caches import CachedModel
@@ -88,8 +89,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--verifier", action="append", choices=tuple(VERIFIERS), help="repeat for more")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of torch")
+    parser.add_argument("--repeats", type=integer, default=7)
+    parser.add_argument("--threads", type=integer, default=torch.get_num_threads(), help="of torch")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     pair = load_pair("smollm2/without-10-13")

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from nodebudget.experiments.arguments import integer
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, sample
 
 LENGTH = 8
@@ -68,8 +69,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--vocab", type=int, action="append", help="vocabulary size; repeat for more")
-    parser.add_argument("--paths", type=int, action="append", help="number of paths; repeat for more")
+    parser.add_argument("--vocab", type=integer, action="append", help="vocabulary size; repeat for more")
+    parser.add_argument("--paths", type=integer, action="append", help="number of paths; repeat for more")
     parser.add_argument(
         "--verifier", action="append", choices=tuple(VERIFIERS), help="repeat for more; default: all"
     )
@@ -77,9 +78,9 @@ def main() -> None:
     parser.add_argument("--rows", default="float32", choices=("float32", "float64"), help="of both models")
     parser.add_argument("--dtype", default="float64", choices=("float32", "float64"), help="of the laws")
     parser.add_argument("--laws", action="append", choices=tuple(LAWS), help="default: mild and peaked")
-    parser.add_argument("--top-k", type=int, action="append", help="0 for all tokens; default: 0 and 50")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1, help="of torch")
+    parser.add_argument("--top-k", type=integer, action="append", help="0 for all tokens; default: 0 and 50")
+    parser.add_argument("--repeats", type=integer, default=5)
+    parser.add_argument("--threads", type=integer, default=1, help="of torch")
     parser.add_argument("--smoke", action="store_true", help="tiny sizes")
     options = parser.parse_args()
     if options.smoke:

@@ -3,19 +3,57 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from joblib import cpu_count
-from nodebudget.lp import Instance, load_instance
-from nodebudget.lp.instances.trees import format_context
-from nodebudget.verifiers import get_verifier
-from nodebudget.verifiers.audit import ExactAudit, audit_exact
+import typer
 
-from .bound import BUDGETS_SHOWN, number, plain
+from .answers import print_json, quiet_stdout
+from .options import InstanceFile, Json, Paths
+
+if TYPE_CHECKING:
+    from nodebudget.lp import Instance
+    from nodebudget.verifiers.audit import ExactAudit
+
+EXAMPLE = "nodebudget audit gbv instance.json --paths 2"
+
+
+def audit(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="token, bv, gbv, nss, specinfer, spectr, traversal, mixed, or your own as module:function.",
+            show_default=False,
+        ),
+    ],
+    file: InstanceFile,
+    paths: Paths,
+    as_json: Json = False,
+) -> None:
+    """Judge a verifier exactly: lossless, and how far from OPT_K?
+
+    Goes through everything that can be drafted. Exit code 0 only if the verifier is lossless on this instance,
+    1 if it is not, 2 for input that cannot be used.
+    """
+    with quiet_stdout():
+        found, instance = run_audit(name, file, paths)
+    if as_json:
+        print_json(audit_report(found, instance))
+    else:
+        print_audit(found, instance)
+    if not found.lossless:
+        raise typer.Exit(1)
 
 
 def run_audit(name: str, file: Path, paths: int) -> tuple[ExactAudit, Instance]:
     """Read an instance and audit a verifier on it; ValueError for anything unusable."""
+    from joblib import cpu_count
+    from nodebudget.lp import load_instance
+    from nodebudget.lp.drafting.iid_paths import check_paths
+    from nodebudget.verifiers import get_verifier
+    from nodebudget.verifiers.audit import audit_exact
+
+    check_paths(paths)
     verifier = get_verifier(name)
     instance = load_instance(file)
     return audit_exact(verifier, instance, paths, workers=cpu_count()), instance
@@ -23,7 +61,8 @@ def run_audit(name: str, file: Path, paths: int) -> tuple[ExactAudit, Instance]:
 
 def audit_report(audit: ExactAudit, instance: Instance) -> dict[str, Any]:
     """The JSON object of an audit: rational strings, exact for a float file on its rational reading."""
-    tree = instance.tree
+    from ..tables import budgets_report, number
+
     return {
         "verifier": audit.verifier,
         "paths": audit.paths,
@@ -35,18 +74,15 @@ def audit_report(audit: ExactAudit, instance: Instance) -> dict[str, Any]:
         "target_matching": audit.target_matching,
         "total_variation": number(audit.total_variation),
         "faults": list(audit.faults),
-        "budgets": {
-            format_context(tree.path(node)): number(audit.budgets[node]) for node in range(1, len(tree))
-        },
+        "budgets": budgets_report(instance.tree, audit.budgets),
     }
 
 
 def print_audit(audit: ExactAudit, instance: Instance) -> None:
     """The audit as text for people."""
-    from rich.console import Console
-    from rich.table import Table
+    from ..tables import console, print_nodes
 
-    console = Console(soft_wrap=True, highlight=False)
+    out = console()
     share = f", {float(audit.accepted_tokens / audit.optimum):.2%} of the optimum" if audit.optimum else ""
     lines = [
         f"{audit.verifier} on {instance!r}, K = {audit.paths}",
@@ -57,15 +93,14 @@ def print_audit(audit: ExactAudit, instance: Instance) -> None:
         f"verdict           {'lossless on this instance' if audit.lossless else 'NOT lossless'}",
     ]
     for line in [*lines, *(f"fault: {fault}" for fault in audit.faults)]:
-        console.print(line, markup=False)
-    table = Table("node", "budget D(z)", "as a float", box=None, pad_edge=False)
-    for node in range(1, min(len(instance.tree), BUDGETS_SHOWN + 1)):
-        name = plain(f"[{format_context(instance.tree.path(node))}]")
-        table.add_row(name, _short(audit.budgets[node]), f"{float(audit.budgets[node]):.6f}")
-    console.print()
-    console.print(table)
-    if len(instance.tree) > BUDGETS_SHOWN + 1:
-        console.print(f"... and {len(instance.tree) - 1 - BUDGETS_SHOWN} more nodes (all with --json)")
+        out.print(line, markup=False)
+    budgets = audit.budgets
+    print_nodes(
+        out,
+        instance.tree,
+        ("budget D(z)", "as a float"),
+        lambda node: (_short(budgets[node]), f"{float(budgets[node]):.6f}"),
+    )
 
 
 def _yes(value: bool) -> str:

@@ -2,11 +2,76 @@
 
 from __future__ import annotations
 
-from nodebudget.lp.drafting.iid_paths import check_paths
-from nodebudget.verifiers import get_verifier
-from nodebudget.verifiers.audit import SamplerAudit, TrialInstance, as_sampler, default_instances
-from nodebudget.verifiers.audit import audit_sampler as audit
-from nodebudget.verifiers.registry import load_function
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .answers import print_json, quiet_stdout
+from .options import Json, decimal, integer
+
+if TYPE_CHECKING:
+    from nodebudget.verifiers.audit import SamplerAudit
+
+EXAMPLE = "nodebudget audit-sampler my_engine:sample --paths 2"
+
+
+def audit_sampler(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Your sampler as module:function, or a verifier of this package by its name.",
+            show_default=False,
+        ),
+    ],
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            metavar="B",
+            parser=integer,
+            help="Requests per call, for a sampler of batches.",
+            show_default=False,
+        ),
+    ] = None,
+    paths: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            parser=integer,
+            help="Drafted paths; each instance's own when left out.",
+            show_default=False,
+        ),
+    ] = None,
+    torch: Annotated[bool, typer.Option("--torch", help="Torch tensors instead of numpy arrays.")] = False,
+    samples: Annotated[
+        int, typer.Option(metavar="N", parser=integer, help="Most requests per instance.")
+    ] = 20_000,
+    false_alarm: Annotated[
+        float,
+        typer.Option(
+            metavar="RATE", parser=decimal, help="Probability of calling a lossless sampler faulty, at most."
+        ),
+    ] = 1e-6,
+    seed: Annotated[int, typer.Option(metavar="S", parser=integer, help="Of all randomness.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Judge a sampler from outside: is its output the target's?
+
+    The sampler is called as function(paths, target_rows, draft_rows, generator) on small built-in instances and
+    returns the emitted tokens; docs/auditing.md describes it. Exit code 0 if it passes, 1 if it is faulty, 2 for
+    input that cannot be used.
+    """
+    with quiet_stdout():
+        found = run_audit_sampler(
+            name, batch=batch, paths=paths, torch=torch, samples=samples, false_alarm=false_alarm, seed=seed
+        )
+    if as_json:
+        print_json(found.to_json())
+    else:
+        sys.stdout.write(f"{found}\n")
+    if not found.passed:
+        raise typer.Exit(1)
 
 
 def run_audit_sampler(
@@ -20,6 +85,16 @@ def run_audit_sampler(
     seed: int,
 ) -> SamplerAudit:
     """Audit a user's sampler (module:function) or a verifier of the registry; ValueError for anything unusable."""
+    from nodebudget.lp.drafting.iid_paths import check_paths
+    from nodebudget.verifiers import get_verifier
+    from nodebudget.verifiers.audit import TrialInstance, as_sampler, default_instances
+    from nodebudget.verifiers.audit import audit_sampler as audit
+    from nodebudget.verifiers.registry import load_function
+
+    from ..arguments import require_llm
+
+    if torch:
+        require_llm("audit-sampler --torch", "torch")
     if ":" not in name and batch is not None:
         raise ValueError(f"--batch: {name} takes one request a call; leave the option out")
     if paths is not None:

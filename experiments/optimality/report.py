@@ -8,11 +8,17 @@ from typing import Any
 import pyarrow as pa
 from nodebudget.verifiers.arithmetic.bootstrap import ratio_interval
 
-from ..commands.bound import plain
+from ..tables import console, plain, sampling, text_table
 from .run import OptimalityResult
 
 NOISE = 1e-9
 """Accepted tokens below which a difference is that of float sums; an estimate is compared at two standard errors."""
+
+
+WIDTH = 110
+"""What the table needs."""
+
+COLUMNS = ("accepted", "+-", "block efficiency", "share of OPT_K", "95%", "of OPT_K - BV", "below BV")
 
 
 def means(table: pa.Table) -> list[dict[str, Any]]:
@@ -87,30 +93,23 @@ def optimality_report(result: OptimalityResult) -> dict[str, Any]:
 
 def print_optimality(result: OptimalityResult) -> None:
     """What came out, for people."""
-    from rich.console import Console
-    from rich.table import Table
-
     config = result.config
-    console = Console(soft_wrap=True, highlight=False, width=max(110, Console().width))
-    sampling = [f"temperature {config.temperature:g}"]
-    sampling += [
-        f"{name} {value:g}" for name, value in (("top-k", config.top_k), ("top-p", config.top_p)) if value
-    ]
+    out = console(WIDTH)
     contexts = result.table["context"].to_pylist()[-1] + 1
-    console.print(
+    out.print(
         f"{result.pair}, {contexts} contexts after {config.prompts} prompts, L = {config.length}, "
-        f"{', '.join(sampling)}",
+        f"{sampling(config.temperature, config.top_k, config.top_p)}",
         markup=False,
     )
     for note in result.notes:
-        console.print(f"note: {note}", markup=False)
+        out.print(f"note: {note}", markup=False)
     shorter, left_out = shortened_contexts(result.table)
     if shorter:
-        console.print(
+        out.print(
             f"cut: {shorter} contexts have shorter trees, so that they fit into {config.nodes} nodes; they stand apart"
         )
     if left_out:
-        console.print(
+        out.print(
             f"cut: {left_out} contexts are left out: more than {config.nodes} nodes at the first level already"
         )
     summaries = means(result.table)
@@ -119,27 +118,16 @@ def print_optimality(result: OptimalityResult) -> None:
         first = group[0]
         best = "none" if first["optimum"] is None else f"{first['optimum']:.4f}"
         unsolved = f", {first['unsolved']} more without a converged OPT_K" if first["unsolved"] else ""
-        console.print(
+        out.print(
             f"\nL = {depth}, K = {paths}: mean OPT_K {best} over {first['contexts']} contexts{unsolved}",
             markup=False,
         )
-        table = Table(box=None, pad_edge=False)
-        table.add_column("verifier", no_wrap=True)
-        for name in (
-            "accepted",
-            "+-",
-            "block efficiency",
-            "share of OPT_K",
-            "95%",
-            "of OPT_K - BV",
-            "below BV",
-        ):
-            table.add_column(name, justify="right", no_wrap=True)
+        made = text_table("verifier", right=COLUMNS)
         for row in group:
             if row["accepted_tokens"] is None:
-                table.add_row(plain(row["verifier"]), *["-"] * 7)
+                made.add_row(plain(row["verifier"]), *["-"] * len(COLUMNS))
                 continue
-            table.add_row(
+            made.add_row(
                 plain(row["verifier"]),
                 f"{row['accepted_tokens']:.4f}",
                 "" if row["standard_error"] is None else f"{row['standard_error']:.4f}",
@@ -149,4 +137,4 @@ def print_optimality(result: OptimalityResult) -> None:
                 "" if row["closed"] is None else f"{row['closed']:.0%}",
                 "" if row["below_bv"] is None else str(row["below_bv"]),
             )
-        console.print(table)
+        out.print(made)

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from nodebudget.lp import Instance
+from nodebudget.lp.instances.tables import to_frame
+from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import get_verifier
 from tqdm import tqdm
 
+from ..arguments import require_llm
 from ..storage.parts import Parts, finished
 from ..storage.results import pair_provenance, read_document
 from ..sweep.rows import optimum_columns
@@ -72,6 +75,18 @@ class OptimalityResult:
     table: pa.Table
     kept: int = 0
 
+    def __repr__(self) -> str:
+        contexts = len(set(self.table["context"].to_pylist()))
+        paths = ", ".join(map(str, self.config.paths))
+        return (
+            f"OptimalityResult({shortened(self.pair)}, {contexts} contexts, L={self.config.length}, K={paths}, "
+            f"{self.table.num_rows} rows)"
+        )
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, a row per context, K and verifier; ImportError without pandas."""
+        return to_frame(self.table.to_pydict())
+
 
 def run_optimality(config: OptimalityConfig, file: Path | None = None) -> OptimalityResult:
     """Load the pair and go through the contexts; what does not need the models is looked at before.
@@ -89,9 +104,7 @@ def run_optimality(config: OptimalityConfig, file: Path | None = None) -> Optima
         document = read_document(file)
         kept = len(set(table["context"].to_pylist()))
         return OptimalityResult(config, document["pair"], tuple(document["notes"]), table, kept)
-    from ..pairs.decode import require_extra
-
-    require_extra("optimality")
+    require_llm("optimality")
     from nodebudget.verifiers.decoding import load_pair, load_prompts
 
     document = {"kind": KIND, "config": asdict(config), **pair_provenance()}

@@ -8,8 +8,9 @@ from collections import Counter
 import numpy as np
 from nodebudget.lp import Instance
 from nodebudget.verifiers import VERIFIERS, Verifier
+from nodebudget.verifiers.expected_tokens import given
 
-from ..sweep.values import Value, given, mean_and_variance, one_pass
+from ..sweep.values import Value, mean_and_variance, one_pass
 
 CONTROLS = ("gbv", "specinfer")
 """Verifiers that others are like on the same drafts: traversal of one path is block verification, and so is GBV."""

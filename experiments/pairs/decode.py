@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import Verifier, get_verifier
+
+from ..arguments import require_llm
 
 BASELINE = "autoregressive"
 
@@ -78,6 +82,7 @@ class DecodeResult:
         dtype: of the target's weights.
         names: of the prompts.
         runs: by verifier, the baseline first: its generations, one per prompt, and their texts.
+        failed: by verifier that failed: on which prompt, and why. It is in no run.
     """
 
     config: DecodeConfig
@@ -87,6 +92,11 @@ class DecodeResult:
     dtype: str
     names: tuple[str, ...]
     runs: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]]
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def failures(self) -> str:
+        """What failed, in one line."""
+        return "; ".join(f"verifier {shortened(name)} failed on {why}" for name, why in self.failed.items())
 
     def summaries(self) -> list[Any]:
         """A `Summary` per run."""
@@ -99,10 +109,11 @@ def run_decode(config: DecodeConfig) -> DecodeResult:
     """Load the pair, decode every prompt with every verifier; ValueError for anything unusable.
 
     What does not need the models is looked at before they are loaded, and every prompt's length before the
-    first is decoded.
+    first is decoded. A verifier that fails is in `DecodeResult.failed`, and the others go on; ValueError where
+    nothing is left.
     """
     verifiers = [get_verifier(name) for name in config.verifiers]
-    require_extra("decode")
+    require_llm("decode")
     from nodebudget.verifiers.decoding import SamplingLaw, load_pair, load_prompts
     from nodebudget.verifiers.decoding.caches import input_device
     from nodebudget.verifiers.decoding.loop import Decoder
@@ -134,24 +145,31 @@ def run_decode(config: DecodeConfig) -> DecodeResult:
             except ValueError as error:
                 raise ValueError(f"prompt {prompt.name!r}: {error}") from None
     runs: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {}
+    failed: dict[str, str] = {}
     total = len(decoders) * len(prompts) * config.max_new_tokens
     with tqdm(total=total, unit="token", desc="decode", dynamic_ncols=True) as progress:
         for decoder in decoders:
             name = decoder.verifier.name if decoder.verifier else BASELINE
             progress.set_description(name)
-            generations = []
-            for i, ids in enumerate(encoded):
-                generation = decoder.decode(
-                    ids,
-                    max_new_tokens=config.max_new_tokens,
-                    seed=(config.seed, i),
-                    on_tokens=lambda new: progress.update(len(new)),
-                )
-                progress.update(config.max_new_tokens - len(generation.tokens))
-                generations.append(generation)
+            generations: list[Any] = []
+            try:
+                for i, ids in enumerate(encoded):
+                    generation = decoder.decode(
+                        ids,
+                        max_new_tokens=config.max_new_tokens,
+                        seed=(config.seed, i),
+                        on_tokens=lambda new: progress.update(len(new)),
+                    )
+                    progress.update(config.max_new_tokens - len(generation.tokens))
+                    generations.append(generation)
+            except (Exception, SystemExit) as error:  # whatever a user's verifier does
+                if decoder.verifier is None:
+                    raise
+                failed[name] = f"prompt {shortened(prompts[len(generations)].name)}: {_reason(error)}"
+                continue
             texts = [pair.tokenizer.decode(each.tokens, skip_special_tokens=True) for each in generations]
             runs[name] = tuple(generations), tuple(texts)
-    return DecodeResult(
+    result = DecodeResult(
         config=config,
         pair=pair.name,
         notes=(*pair.notes, *_reading_notes(decoders)),
@@ -159,7 +177,20 @@ def run_decode(config: DecodeConfig) -> DecodeResult:
         dtype=str(pair.target.dtype).removeprefix("torch."),
         names=tuple(prompt.name for prompt in prompts),
         runs=runs,
+        failed=failed,
     )
+    if not runs:
+        raise ValueError(result.failures())
+    return result
+
+
+def _reason(error: BaseException) -> str:
+    """Why a verifier failed, in one line; with the place in the code for what is no complaint about input."""
+    origin = error.__cause__ or error
+    if isinstance(origin, ValueError):
+        return str(origin)
+    place = traceback.extract_tb(origin.__traceback__)[-1]
+    return f"{type(origin).__name__}: {origin} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def _reading_notes(decoders: Sequence[Any]) -> list[str]:
@@ -182,6 +213,7 @@ def decode_report(result: DecodeResult, *, text: bool) -> dict[str, Any]:
         "device": result.device,
         "dtype": result.dtype,
         "results": [asdict(summary) | {"speedup": speedup(summary, summaries)} for summary in summaries],
+        "failed": dict(result.failed),
     }
     if text:
         report["outputs"] = [
@@ -213,6 +245,7 @@ def save_decode(result: DecodeResult, folder: Path) -> None:
         "notes": list(result.notes),
         "device": result.device,
         "dtype": result.dtype,
+        "failed": dict(result.failed),
     }
     prompts, blocks = [], []
     for name, (generations, texts) in result.runs.items():
@@ -235,14 +268,3 @@ def check_out(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"--out: {str(folder)!r} cannot be made ({error.strerror})") from None
-
-
-def require_extra(command: str) -> None:
-    """ValueError unless torch and transformers are installed."""
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ValueError(
-            f"{command} needs the extra llm ({error.name} is missing); pip install 'nodebudget[llm]'"
-        ) from None

@@ -17,6 +17,8 @@ import nodebudget.verifiers
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+EXPERIMENTS = Path(__file__).parents[1]
+
 METADATA = b"nodebudget"
 """The key of the schema metadata under which the JSON document stands."""
 
@@ -74,9 +76,8 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def _folders() -> Sequence[Path]:
-    here = Path(__file__).parent
     packages = [Path(nodebudget.lp.__file__).parent, Path(nodebudget.verifiers.__file__).parent]
-    return [*packages, here / "sweep", here / "optimality"]
+    return [*packages, EXPERIMENTS / "sweep", EXPERIMENTS / "optimality"]
 
 
 def _source_digest() -> str:
@@ -89,14 +90,15 @@ def _source_digest() -> str:
 
 def _commit() -> str | None:
     """The commit of the checkout that the code runs from, with "+changes" where its sources were edited."""
-    here = Path(__file__).parent
 
     def git(*arguments: str) -> str:
-        done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["git", *arguments], cwd=EXPERIMENTS, capture_output=True, text=True, check=True
+        )
         return done.stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", Path(__file__).name)  # fails for a copy inside another repository
+        git("ls-files", "--error-unmatch", "storage/results.py")  # fails for a copy inside another repository
         commit = git("rev-parse", "HEAD")
         changed = git("status", "--porcelain", "--", "../lp", "../verifiers", ".")
     except (OSError, subprocess.CalledProcessError):

@@ -14,12 +14,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from nodebudget.verifiers.decoding import load_pair, load_prompts
-from nodebudget.verifiers.decoding.forward_time import forward_seconds
-from nodebudget.verifiers.decoding.overlap import mean_overlap
-from nodebudget.verifiers.decoding.self_samples import SampleSettings, SampleStore
+from nodebudget.experiments.arguments import require_llm
+
+if TYPE_CHECKING:
+    from nodebudget.verifiers.decoding.self_samples import SampleSettings
 
 LENGTHS = (1, 2, 3, 4, 6, 8)
 
@@ -48,8 +48,21 @@ def estimated_speed(overlap: float, length: int, relative_time: float, target_ti
     return tokens / (length * relative_time + target_time)
 
 
-def compare_drafts(target: str, drafts: list[str], settings: SampleSettings) -> Iterator[DraftCost]:
-    """Measure one draft after the other; ValueError for a source that cannot be loaded."""
+def compare_drafts(
+    target: str, drafts: list[str], settings: SampleSettings | None = None
+) -> Iterator[DraftCost]:
+    """Measure one draft after the other, with the default settings of `nodebudget distill` where none are given.
+
+    Raises ValueError without torch and transformers, and for a source that cannot be loaded.
+    """
+    require_llm("compare_drafts")
+    import torch
+    from nodebudget.verifiers.decoding import load_pair, load_prompts
+    from nodebudget.verifiers.decoding.forward_time import forward_seconds
+    from nodebudget.verifiers.decoding.overlap import mean_overlap
+    from nodebudget.verifiers.decoding.self_samples import SampleSettings, SampleStore
+
+    settings = settings or SampleSettings(target)
     for source in drafts:
         pair = load_pair(target=target, draft=source, dtype=torch.float32)
         store = SampleStore(settings, pair.target, pair.tokenizer, load_prompts(settings.prompts))
@@ -66,13 +79,17 @@ def compare_drafts(target: str, drafts: list[str], settings: SampleSettings) -> 
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m nodebudget.experiments.compare_drafts")
+    parser = argparse.ArgumentParser(
+        prog="python -m nodebudget.experiments.compare_drafts",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--target", default="smollm2", help="as in nodebudget distill")
     parser.add_argument("drafts", nargs="+", metavar="DRAFT", help="first:27, without:10-13, a folder, ...")
     given = parser.parse_args(arguments)
     sys.stdout.write(f"{'draft':<24} {'overlap':>8} {'time':>6} {'best L':>6} {'speed':>6}\n")
     try:
-        for row in compare_drafts(given.target, given.drafts, SampleSettings(given.target)):
+        for row in compare_drafts(given.target, given.drafts):
             sys.stdout.write(
                 f"{row.draft:<24.24} {row.overlap:8.4f} {row.relative_time:6.3f} {row.length:6d} {row.speed:6.2f}\n"
             )

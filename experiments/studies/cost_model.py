@@ -1,6 +1,9 @@
 """What a block costs and brings: tokens per second from times by phase and block efficiency.
 
-A block takes draft + target + verify + cache seconds and gives 1 + E|Z| tokens, so
+    python -m nodebudget.experiments.cost_model paper_figures/results/pairs/costs.parquet
+
+prints predicted and measured speed of every verifier and K of a decode study, and the K after which a wider block
+costs more than it brings. A block takes draft + target + verify + cache seconds and gives 1 + E|Z| tokens, so
 
     tokens per second = (1 + E|Z|) / (draft + target + verify + cache).
 
@@ -12,11 +15,28 @@ for short ones), and about anything between the phases. `check` holds it against
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from nodebudget.experiments.storage.results import read_table
+
 PHASES = ("draft", "target", "verify", "cache")
+COLUMNS = (
+    *(
+        "verifier",
+        "paths",
+        "length",
+        "temperature",
+        "blocks",
+        "expected_block_efficiency",
+        "tokens_per_second",
+    ),
+    *(f"{phase}_seconds" for phase in PHASES),
+)
+"""What a row of a decode study must have."""
 
 
 @dataclass(frozen=True)
@@ -75,3 +95,38 @@ def best_paths(predictions: Sequence[Prediction], verifier: str) -> int:
     """The K of the largest predicted speed: from there on a wider block costs more than it brings."""
     own = [each for each in predictions if each.verifier == verifier]
     return max(own, key=lambda each: each.tokens_per_second).paths
+
+
+def load(file: Path) -> list[dict[str, Any]]:
+    """The rows of a decode study; ValueError for a file that has not its columns."""
+    table = read_table(file)
+    absent = [name for name in COLUMNS if name not in table.column_names]
+    if absent:
+        raise ValueError(f"{str(file)!r}: got no column {', '.join(absent)}; expected {', '.join(COLUMNS)}")
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+def main() -> None:
+    """Print the table of a file."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="what decode_study has written")
+    options = parser.parse_args()
+    try:
+        predictions = check(load(options.file))
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    print("verifier        K  ms per block  tokens/s: predicted  measured   error")
+    for each in predictions:
+        print(
+            f"{each.verifier:14}{each.paths:3d}{1000 * each.block_seconds:14.1f}{each.tokens_per_second:21.2f}"
+            f"{each.measured:10.2f}{each.error:+8.0%}{'' if each.interpolated else '  (the line goes through it)'}"
+        )
+    for verifier in dict.fromkeys(each.verifier for each in predictions):
+        print(f"{verifier}: by prediction the best K is {best_paths(predictions, verifier)}")
+
+
+if __name__ == "__main__":
+    main()

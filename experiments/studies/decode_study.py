@@ -22,6 +22,7 @@ import pyarrow as pa
 from nodebudget.experiments.pairs.decode import DecodeConfig, run_decode
 from nodebudget.experiments.storage.parts import Parts, finished
 from nodebudget.experiments.storage.results import pair_provenance
+from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import get_verifier
 
 KIND = "decode study"
@@ -41,9 +42,9 @@ def load_study(file: Path) -> dict[str, Any]:
             raise ValueError(f"{file}: the key {key} is missing; expected {', '.join(NEEDED)}")
     for key, value in keys.items():
         if key not in known:
-            raise ValueError(f"{file}: no key {key!r}; expected some of {', '.join(sorted(known))}")
+            raise ValueError(f"{file}: no key {shortened(key)}; expected some of {', '.join(sorted(known))}")
         if (key in LISTS or key == "verifiers") and (not isinstance(value, list) or not value):
-            raise ValueError(f"{file}: {key}: got {value!r}; expected a list that is not empty")
+            raise ValueError(f"{file}: {key}: got {shortened(value)}; expected a list that is not empty")
     return keys
 
 
@@ -78,9 +79,12 @@ def run_study(study: dict[str, Any], file: Path) -> pa.Table:
 
 
 def run_rows(config: DecodeConfig) -> list[dict[str, Any]]:
-    """The rows of one run."""
+    """The rows of one run; ValueError where a verifier fails: a stored run has all of them."""
     rows = []
-    for summary in run_decode(config).summaries():
+    result = run_decode(config)
+    if result.failed:
+        raise ValueError(result.failures())
+    for summary in result.summaries():
         row = asdict(summary)
         seconds = row.pop("seconds")
         for name in ("interval", "expected_interval"):

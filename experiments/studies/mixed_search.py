@@ -18,6 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from nodebudget.experiments.arguments import decimal, integer
 from nodebudget.lp import (
     Instance,
     accepted_tokens,
@@ -145,9 +146,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--minutes", type=float, default=4, help="CPU minutes, shared evenly")
-    parser.add_argument("--paths", type=int, default=2, help="number K of drafted paths")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=decimal, default=4, help="CPU minutes, shared evenly")
+    parser.add_argument("--paths", type=integer, default=2, help="number K of drafted paths")
+    parser.add_argument("--seed", type=integer, default=0)
     parser.add_argument("--out", type=Path, help="folder for the instances that lose")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from nodebudget.experiments.arguments import integer
 from nodebudget.lp import (
     accepted_tokens,
     block_budgets,
@@ -28,6 +29,7 @@ from nodebudget.lp import (
     skewed_draft,
     stable_greedy_skewed_draft,
 )
+from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.lp.selection.mixed_rule import MixedRule
 from nodebudget.lp.selection.selections import MIXED
 from nodebudget.lp.solving.sessions import SolverFailure
@@ -95,6 +97,10 @@ class Row:
         return float((getattr(self, name) - self.bv) / (self.optimum - self.bv))
 
 
+COLUMNS = tuple(field.name for field in fields(Row))
+"""Columns of a result file."""
+
+
 def compute(key: Key, optimum: tuple[float, str] | None = None) -> Row:
     """The row of one instance; `optimum` is OPT_K with the solver's status where it is known already."""
     vocab, depth, similarity, concentration, seed, paths = key
@@ -130,21 +136,26 @@ def grid(seeds: int, sweep: int) -> Iterator[Key]:
 
 
 def load(file: Path) -> list[Row]:
-    """The rows of a result file; ValueError for a file with other columns."""
-    with file.open(newline="") as stream:
+    """The rows of a result file; ValueError for a file with other columns, and for a cell that is no number."""
+    with file.open(newline="", encoding="utf-8", errors="replace") as stream:
         reader = csv.DictReader(stream)
-        names = [field.name for field in fields(Row)]
-        if reader.fieldnames != names:
-            raise ValueError(f"{file}: got the columns {reader.fieldnames}; expected {names}")
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            got = shortened(", ".join(reader.fieldnames or ()))
+            raise ValueError(f"{str(file)!r}: got the columns {got}; expected {', '.join(COLUMNS)}")
         kinds: list[Any] = [*(int if field.type == "int" else float for field in fields(Row)[:-1]), str]
-        return [Row(*(kind(row[name]) for kind, name in zip(kinds, names, strict=True))) for row in reader]
+        try:
+            return [
+                Row(*(kind(row[name]) for kind, name in zip(kinds, COLUMNS, strict=True))) for row in reader
+            ]
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{str(file)!r}, line {reader.line_num}: {error}") from None
 
 
 def save(rows: Sequence[Row], file: Path) -> None:
     """Write a result file, whole or not at all."""
     beside = file.with_suffix(".part")
     with beside.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)], lineterminator="\n")
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in sorted(rows, key=lambda row: row.key))
     os.replace(beside, file)
@@ -173,8 +184,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path, help="result file (CSV), made or added to")
-    parser.add_argument("--seeds", type=int, default=0, help="instances per cell; 0 adds none")
-    parser.add_argument("--sweep", type=int, default=0, help="instances per shape of the sweep; 0 adds none")
+    parser.add_argument("--seeds", type=integer, default=0, help="instances per cell; 0 adds none")
+    parser.add_argument(
+        "--sweep", type=integer, default=0, help="instances per shape of the sweep; 0 adds none"
+    )
     options = parser.parse_args()
     rows = load(options.file) if options.file.exists() else []
     known = {row.key for row in rows}

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from nodebudget.experiments.arguments import require_llm
 from nodebudget.experiments.optimality.local_tokens import with_local_tokens
-from nodebudget.experiments.pairs.decode import require_extra
 from nodebudget.experiments.storage.results import pair_provenance, write_table
 from nodebudget.lp import Instance, skewed_draft, stable_greedy_skewed_draft
 
@@ -41,7 +41,7 @@ def rows(instance: Instance, names: dict[int, str]) -> list[dict[str, Any]]:
 
 def compute() -> tuple[pa.Table, str]:
     """The table, and the context as text."""
-    require_extra("skewed_context")
+    require_llm("skewed_context")
     from nodebudget.verifiers.decoding import SamplingLaw, load_pair, load_prompts
     from nodebudget.verifiers.decoding.context_tree import TreeExpander
 

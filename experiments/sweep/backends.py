@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from nodebudget.lp.numbers.rationals import shortened
+
 BACKENDS = ("local", "dask", "ray")
 
 
@@ -22,7 +24,7 @@ def backend(name: str, workers: int, scheduler: str | None) -> Iterator[None]:
     Raises ValueError for an unknown name, and where the packages of the backend are not installed.
     """
     if name not in BACKENDS:
-        raise ValueError(f"--backend: got {name!r}; expected one of {', '.join(BACKENDS)}")
+        raise ValueError(f"--backend: got {shortened(name)}; expected one of {', '.join(BACKENDS)}")
     if scheduler is not None and name == "local":
         raise ValueError("--scheduler: there is none with the local backend; expected --backend dask or ray")
     with {"local": _local, "dask": _dask, "ray": _ray}[name](workers, scheduler):

@@ -25,7 +25,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 def load_config(path: Path) -> SweepConfig:
-    """The configuration in a TOML file.
+    """The configuration in a TOML file. Its numbers are TOML's, which may have underscores: 1_000.
 
     Raises ValueError for a file that cannot be read, an unknown or missing key, a value of another kind or out
     of range, a value that is listed twice, and a key that none of the families uses.
@@ -49,7 +49,7 @@ def parse_config(document: dict[str, Any]) -> SweepConfig:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             meant = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
-            raise ValueError(f"{key}: no such key; {meant}")
+            raise ValueError(f"{shortened(key)[1:-1]}: no such key; {meant}")
     for name, field in known.items():
         if field.default is dataclasses.MISSING and name not in document:
             raise ValueError(f"{name}: missing; expected {EXPECTED[name].words}")

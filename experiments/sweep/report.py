@@ -6,20 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from nodebudget.lp.numbers.rationals import shortened
 
+from ..tables import text_table
 from .run import SweepResult
 
 GROUPS_SHOWN = 40
 KEYS = ("family", "vocab", "depth", "similarity", "concentration", "zeros", "paths")
 SHORT = {"vocab": "V", "depth": "L", "paths": "K"}
-
-
-def parse_workers(text: str) -> int:
-    """The number of processes from the command line; ValueError for anything but a positive integer."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1024:
-        raise ValueError(f"--workers: got {shortened(text)}; expected an integer from 1 to 1024")
-    return int(text)
 
 
 def means(table: pa.Table) -> list[dict[str, Any]]:
@@ -54,7 +47,6 @@ def sweep_report(done: SweepResult) -> dict[str, Any]:
 def print_sweep(done: SweepResult) -> None:
     """Where the table is, and the means."""
     from rich.console import Console
-    from rich.table import Table
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -69,9 +61,7 @@ def print_sweep(done: SweepResult) -> None:
     groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in used), {})[row["verifier"]] = row
-    table = Table(
-        *(SHORT.get(key, key) for key in used), "instances", "OPT_K", *names, box=None, pad_edge=False
-    )
+    table = text_table(*(SHORT.get(key, key) for key in used), "instances", "OPT_K", *names)
     for group, found in list(groups.items())[:GROUPS_SHOWN]:
         first = next(iter(found.values()))
         optimum = "-" if first["optimum"] is None else f"{first['optimum']:.4f}"

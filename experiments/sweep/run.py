@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from nodebudget.lp.instances.tables import to_frame
+from nodebudget.lp.numbers.rationals import shortened
 from tqdm import tqdm
 
 from ..storage.parts import Parts, finished
@@ -17,6 +19,7 @@ from .config import SweepConfig
 from .rows import chunk_table
 
 KIND, FORMAT = "sweep", 1
+MOST_WORKERS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,16 @@ class SweepResult:
     computed: int
     kept: int
 
+    def __repr__(self) -> str:
+        return (
+            f"SweepResult({shortened(self.file.name)}, {self.table.num_rows} rows, {self.computed} instances "
+            f"computed, {self.kept} kept)"
+        )
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, a row per instance, K and verifier; ImportError without pandas."""
+        return to_frame(self.table.to_pydict())
+
 
 def run_sweep(
     config: SweepConfig, file: Path, *, workers: int = 1, where: str = "local", scheduler: str | None = None
@@ -47,7 +60,7 @@ def run_sweep(
     Args:
         config: the configuration.
         file: a name ending in .parquet.
-        workers: processes.
+        workers: processes, at most `MOST_WORKERS`.
         where: "local", "dask" or "ray".
         scheduler: address of a running Dask or Ray cluster.
 
@@ -58,8 +71,8 @@ def run_sweep(
         raise ValueError(
             f"--out: got {str(file)!r}; expected a file name ending in .parquet in an existing folder"
         )
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise ValueError(f"--workers: got {workers!r}; expected an integer of at least 1")
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= MOST_WORKERS:
+        raise ValueError(f"--workers: got {shortened(workers)}; expected an integer from 1 to {MOST_WORKERS}")
     chunks = config.chunks()
     instances = sum(map(len, chunks))
     if (table := finished(file, KIND, config.document())) is not None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from nodebudget.lp import Instance, accepted_tokens
-from nodebudget.lp.drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
+from nodebudget.lp import Instance
+from nodebudget.lp.drafting.tuples import count_drafted_tuples, drafted_leaves, drafted_tuples
 from nodebudget.lp.numbers.rationals import float_array
-from nodebudget.verifiers import DraftTree, Verifier
+from nodebudget.verifiers import Verifier
+from nodebudget.verifiers.expected_tokens import average, from_budgets, given
 
 How = Literal["one pass", "enumerated", "sampled"]
 
@@ -61,13 +61,8 @@ def evaluate(
     shown = paths if verifier.multipath else 1
     count = count_drafted_tuples(instance, shown, ordered=verifier.ordered)
     if count <= enumerate_up_to:
-        total = sum(
-            (
-                mass * _given(verifier, instance, leaves)
-                for leaves, mass in drafted_tuples(instance, shown, ordered=verifier.ordered)
-            ),
-            instance.target[0] * 0,
-        )
+        every = drafted_tuples(instance, shown, ordered=verifier.ordered)
+        total = average(verifier, instance, every)
         return Value(total, None, "enumerated", count)
     mean, error = _estimate(verifier, instance.to_float(), shown, samples, seed)
     return Value(mean, error, "sampled", samples)
@@ -75,32 +70,14 @@ def evaluate(
 
 def one_pass(verifier: Verifier, instance: Instance, paths: int) -> Value | None:
     """The value by one pass over the tree, where the verifier's budgets have such a form and it is not too large."""
-    budgets = verifier.budgets(instance, paths) if verifier.budgets else None
-    return None if budgets is None else Value(accepted_tokens(budgets), None, "one pass", 0)
+    found = from_budgets(verifier, instance, paths)
+    return None if found is None else Value(found, None, "one pass", 0)
 
 
 def mean_and_variance(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Of values that occur with these shares; the variance is that of the sample, not corrected for its size."""
     mean = float(values @ weights)
     return mean, float(((values - mean) ** 2) @ weights)
-
-
-def _given(verifier: Verifier, instance: Instance, leaves: DraftedTuple) -> Any:
-    """E|Z| given the drafted leaves."""
-    return given(verifier, instance, [instance.tree.path(leaf) for leaf in leaves])
-
-
-def given(verifier: Verifier, instance: Instance, drafted: Sequence[Sequence[int]]) -> Any:
-    """E|Z| given drafted paths, as tokens; ValueError for a verifier that fails on them."""
-    tree = DraftTree.from_instance(instance, drafted)
-    try:
-        accepted = verifier.law(tree).expected_accepted
-    except (Exception, SystemExit) as error:  # whatever a user's function does
-        raise ValueError(
-            f"{verifier.name} failed on a drafted tree of {instance!r}: {type(error).__name__}: {error}; "
-            "expected the AcceptanceLaw of the tree it was given"
-        ) from error
-    return accepted if instance.exact else float(accepted)
 
 
 def _estimate(
@@ -113,7 +90,9 @@ def _estimate(
     if not verifier.ordered:
         drawn.sort(axis=1)
     times = Counter(map(tuple, drawn.tolist()))
-    values = np.array([_given(verifier, instance, drafted) for drafted in times])
+    values = np.array(
+        [given(verifier, instance, [instance.tree.path(leaf) for leaf in drafted]) for drafted in times]
+    )
     weights = np.array(list(times.values())) / samples
     mean, variance = mean_and_variance(values, weights)
     return mean, math.sqrt(variance * samples / (samples - 1) / samples)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..drafting.iid_paths import check_paths, hit_probability
-from ..instances.instance import Instance
+from ..instances.instance import Instance, check_instance
 from ..instances.trees import maximum
 from ..numbers.rationals import Array, fast, settled, to_fraction
 
 
 def many_paths_limit(instance: Instance) -> Any:
     """The limit of OPT_K as K grows: the sum of p(z) over nodes z != root with q(z) > 0 (statement 4.2)."""
+    check_instance(instance)
     drafted = np.asarray(instance.joint_draft > 0, dtype=bool)
     drafted[0] = False
     return _total(instance.joint_target[drafted], instance)
@@ -25,6 +26,7 @@ def many_paths_floor(instance: Instance, paths: int) -> Any:
     The budgets D(z) = p(z) f(q_min) on the drafted nodes, q_min the least positive q(z), meet (2.2), and
     D(A) <= f(q_min) <= f(q(A)) for every antichain A that has a drafted node.
     """
+    check_instance(instance)
     check_paths(paths)
     positive = [t for t in instance.joint_draft[1:] if t > 0]
     if not positive:
@@ -37,6 +39,7 @@ def block_coupling(instance: Instance) -> Any:
 
     At least OPT_1; the difference is what prefix-matching costs on one path (statement 4.3).
     """
+    check_instance(instance)
     least = -maximum(-fast(instance.joint_target), -fast(instance.joint_draft))
     return _total(settled(least)[1:], instance)
 
@@ -48,6 +51,7 @@ def depth_one_optimum(instance: Instance, paths: int) -> Any:
 
     Raises ValueError unless the depth is one.
     """
+    check_instance(instance)
     check_paths(paths)
     if instance.depth != 1:
         raise ValueError(f"got depth {instance.depth}; the closed form is for depth 1")

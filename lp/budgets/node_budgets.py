@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.instance import Instance
-from ..instances.trees import PrefixTree, format_context, maximum
+from ..instances.arguments import check_array
+from ..instances.instance import Instance, check_instance
+from ..instances.trees import PrefixTree, check_tree, format_context, maximum
 from ..numbers.rationals import Array, fast, settled, shown, to_fraction
 
 
@@ -36,12 +37,15 @@ class Violation:
 
 def accepted_tokens(budgets: Array) -> Any:
     """E|Z|: the sum of the budgets of all nodes but the root. A Fraction where the budgets are exact."""
+    check_array("budgets", budgets)
     total = fast(budgets).sum() - fast(budgets[:1])[0]
     return settled(np.array([total], dtype=budgets.dtype))[0]
 
 
 def stop_mass(tree: PrefixTree, budgets: Array) -> Array:
     """array (n,): Pr[Z = z] = D(z) minus the budgets of the children of z."""
+    check_tree(tree)
+    check_array("budgets", budgets)
     return settled(fast(budgets) - tree.sum_children_everywhere(fast(budgets)))
 
 
@@ -52,6 +56,8 @@ def residual_law(instance: Instance, budgets: Array, node: int) -> Array:
 
     Raises ValueError where the algorithm never stops at `node`: then the law is not defined.
     """
+    check_instance(instance)
+    check_array("budgets", budgets)
     left = instance.target_law(node) * budgets[node]
     for child in instance.tree.children(node):
         left[instance.tree.token[child]] -= budgets[child]
@@ -65,6 +71,7 @@ def residual_law(instance: Instance, budgets: Array, node: int) -> Array:
 
 def token_budgets(instance: Instance) -> Array:
     """array (n,): budgets of token verification, D(zy) = D(z) min(p(y|z), q(y|z)) (statement 5.4)."""
+    check_instance(instance)
     least = -maximum(-fast(instance.target), -fast(instance.draft))
     return settled(instance.tree.multiply_down(least))
 
@@ -77,6 +84,9 @@ def block_budgets(instance: Instance, skewed_draft: Array | None = None) -> Arra
         skewed_draft: array (n,), nu(z) = Pr[the selected path passes z], the joint probabilities under a
             selection rule (section 6); the draft's own joint probabilities when left out.
     """
+    check_instance(instance)
+    if skewed_draft is not None:
+        check_array("skewed_draft", skewed_draft)
     joint = fast(instance.joint_draft if skewed_draft is None else skewed_draft)
     target = fast(instance.target)
     return _down(
@@ -101,6 +111,8 @@ def target_matching_violation(instance: Instance, budgets: Array) -> Violation |
 
     Raises ValueError for a wrong number of budgets.
     """
+    check_instance(instance)
+    check_array("budgets", budgets)
     tree = instance.tree
     if budgets.shape != (len(tree),):
         raise ValueError(f"budgets: got shape {budgets.shape}; expected one entry per node, {len(tree)}")

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.trees import PrefixTree, maximum
+from ..instances.arguments import check_array
+from ..instances.trees import PrefixTree, check_tree, maximum
 from ..numbers.rationals import Array, fast, fill, is_exact, to_fmpq, to_fraction
 from .iid_paths import check_paths, hit_probability
 
@@ -42,6 +43,7 @@ def count_antichains(tree: PrefixTree) -> int:
     >>> [count_antichains(PrefixTree.full(2, depth)) for depth in (1, 2, 3, 4)]
     [5, 26, 677, 458330]
     """
+    check_tree(tree)
     counts = [1] * len(tree)  # of each node, first the product over its children
     for node in range(len(tree) - 1, -1, -1):
         counts[node] += 1
@@ -59,6 +61,7 @@ def enumerate_antichains(tree: PrefixTree) -> Iterator[tuple[int, ...]]:
     >>> list(enumerate_antichains(PrefixTree.full(2, 1)))
     [(), (1,), (1, 2), (2,), (0,)]
     """
+    check_tree(tree)
 
     def after(node: int) -> int | None:
         """The next node in depth-first order outside the subtree of this one."""
@@ -99,6 +102,7 @@ def best_antichains(
 
     Among equally good antichains the one with the shorter strings is taken.
     """
+    _check_arrays(tree, budgets, joint_draft)
     exact = is_exact(budgets)
     prices = [to_fmpq(slope) for slope in slopes] if exact else slopes
     found = _best(tree, fast(budgets), fast(joint_draft), prices)
@@ -133,6 +137,7 @@ def violated_antichains(
     Returns:
         The violated hull vertices, from small to large draft mass.
     """
+    _check_arrays(tree, budgets, joint_draft)
     check_paths(paths)
     exact = is_exact(budgets)
     values, mass = fast(budgets), fast(joint_draft)
@@ -182,6 +187,12 @@ def violated_antichains(
     return [_settle(v) for v in found] if exact else found
 
 
+def _check_arrays(tree: object, budgets: object, joint_draft: object) -> None:
+    check_tree(tree)
+    check_array("budgets", budgets)
+    check_array("joint_draft", joint_draft)
+
+
 def _best(tree: PrefixTree, values: Array, mass: Array, slopes: Sequence[Any]) -> list[Antichain]:
     """The best antichain of each slope, for `fast` arrays: one pass up the tree for many slopes together."""
     at_once = max(1, ENTRIES_AT_ONCE // len(tree))
@@ -226,6 +237,7 @@ def _settle(found: Antichain) -> Antichain:
 
 def is_antichain(tree: PrefixTree, nodes: tuple[int, ...]) -> bool:
     """True when the nodes exist, are distinct, and none is a prefix of another."""
+    check_tree(tree)
     if not all(0 <= node < len(tree) for node in nodes) or len(set(nodes)) != len(nodes):
         return False
     inside = set(nodes)

@@ -11,16 +11,19 @@ def power_sum(count: int, first: Any, second: Any) -> Any:
     Nothing cancels, and equal arguments are allowed. Works on rationals, floats, and arrays of either, torch
     tensors included (statement 6.4).
 
-    By doubling: S_2k = S_k (a^k + b^k) and S_{k+1} = a S_k + b^k.
+    By doubling: S_2k = S_k (a^k + b^k) and S_{k+1} = a S_k + b^k. Compiled code uses this very function.
     """
     if count == 1:
         return first * 0 + 1
+    bit = 1
+    while 2 * bit <= count:
+        bit *= 2
     total, a, b = 1, first, second
-    *bits, last = list(bin(count)[3:])
-    for bit in bits:
+    while bit > 2:
+        bit //= 2
         total, a, b = total * (a + b), a * a, b * b
-        if bit == "1":
+        if count & bit:
             total, a, b = total * first + b, a * first, b * second
     # The powers after the last step are of no use.
-    total = total * (a + b) if bits else a + b
-    return total * first + b * b if last == "1" else total
+    total = a + b if count < 4 else total * (a + b)
+    return total * first + b * b if count & 1 else total

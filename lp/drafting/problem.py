@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.instance import Instance
+from ..instances.instance import Instance, check_instance
 from ..numbers.rationals import Array, fill, is_exact
 from .antichains import Antichain
 from .drafting import Drafting, Nodes
@@ -30,6 +30,7 @@ class Problem:
     drafting: Drafting
 
     def __post_init__(self) -> None:
+        check_instance(self.instance)
         self.drafting.check(self.instance)
 
     @property

@@ -8,11 +8,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..instances.instance import Instance
+from ..instances.instance import Instance, check_instance
+from ..instances.trees import approximately
 from .iid_paths import check_paths
 
 DraftedTuple = tuple[int, ...]
 """The leaves at which the K drafted paths end, in drafting order."""
+
+TUPLE_LIMIT = 250_000
+"""Most drafted tuples that are gone through."""
 
 
 def drafted_tuples(
@@ -44,8 +48,18 @@ def count_drafted_tuples(instance: Instance, paths: int, *, ordered: bool = True
     return count**paths if ordered else math.comb(count + paths - 1, paths)
 
 
+def check_count(count: int, paths: int, instead: str) -> None:
+    """ValueError where so many drafted tuples are too many to go through; `instead` is what to do."""
+    if count > TUPLE_LIMIT:
+        raise ValueError(
+            f"{paths} paths of this instance can be drafted in {approximately(count)} ways; at most {TUPLE_LIMIT} "
+            f"are gone through ({instead})"
+        )
+
+
 def drafted_leaves(instance: Instance) -> list[int]:
     """The leaves that can be drafted; ValueError for a sparse instance."""
+    check_instance(instance)
     tree = instance.tree
     if len(tree.leaves) != tree.vocab**tree.depth:
         raise ValueError("drafted tuples need the full tree; this instance is sparse")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..numbers.rationals import Array, constant, fast, fill, float_array, is_exact, settled
-from .arguments import check_integer, check_kind, described
+from .arguments import check_array, check_kind
 from .drawing import draw_paths
-from .laws import Law, check_context, check_law, dyadic_law, is_exact_law
+from .laws import Law, check_context, check_law, dyadic_law, is_exact_law, law_of
 from .tables import html_table, node_name
-from .trees import PrefixTree, format_context
+from .trees import PrefixTree, check_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,9 @@ class Instance:
     off_tree: Mapping[int, Mapping[int, tuple[Any, Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_tree(self.tree)
         for name, array in (("target", self.target), ("draft", self.draft)):
+            check_array(name, array)
             if array.shape != (len(self.tree),):
                 raise ValueError(
                     f"{name}: got shape {array.shape}; expected one entry per node, {len(self.tree)}"
@@ -85,9 +87,19 @@ class Instance:
         (True, [Fraction(1, 1), Fraction(1, 3), Fraction(2, 3)])
         """
         laws = {"target": target, "draft": draft}
+        for name, table in laws.items():
+            check_kind(name, table, Mapping, "a mapping from contexts, tuples of tokens, to laws")
+            for ctx, law in table.items():
+                check_kind(f"{name}: a context", ctx, tuple, "a tuple of tokens, () for the root")
+                check_kind(
+                    f"{name} law at context {ctx!r}",
+                    law,
+                    Collection,
+                    "a list of V numbers or {token: number}",
+                )
         exact = all(is_exact_law(law) for table in laws.values() for law in table.values())
         checked = {
-            name: {ctx: check_law(law, vocab, exact, f"{name} law at context {format_context(ctx)!r}")
+            name: {ctx: check_law(law, vocab, exact, law_of(name, ctx))
                    for ctx, law in table.items()}
             for name, table in laws.items()
         }  # fmt: skip
@@ -99,7 +111,7 @@ class Instance:
             for name, table in checked.items():
                 if context not in table:
                     raise ValueError(
-                        f"{name} law at context {format_context(context)!r} is missing; a law is needed for every "
+                        f"{law_of(name, context)} is missing; a law is needed for every "
                         f"context of fewer than {depth} tokens"
                     )
             return checked["target"][context], checked["draft"][context]
@@ -216,14 +228,7 @@ class Instance:
         >>> fair.draw_paths(2, seed=0).tolist()
         [[0, 0, 1], [0, 0, 1]]
         """
-        check_integer("paths", paths, 1)
-        try:
-            rng = np.random.default_rng(seed)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"seed: got {described(seed)}; expected an integer of at least 0, several, or a numpy generator"
-            ) from None
-        return draw_paths(self, paths, rng)
+        return draw_paths(self, paths, seed)
 
     def to_float(self) -> Instance:
         """The same instance in floats, every probability rounded to the nearest."""

@@ -25,14 +25,15 @@ from pathlib import Path
 from typing import Any
 
 from ..numbers.rationals import (
-    LARGEST_EXPONENT,
-    PLAIN,
+    INTEGER,
     format_rational,
     parse_rational,
+    read_integer,
     read_rational,
     shortened,
 )
-from .instance import Instance
+from .arguments import check_kind
+from .instance import Instance, check_instance
 from .laws import Law, check_law
 from .trees import check_shape, format_context, full_size
 
@@ -41,6 +42,18 @@ Table = dict[tuple[int, ...], Law]
 
 class _Decimal(Fraction):
     """A rational that was written as a JSON decimal: it may have been a rounded float."""
+
+    text: str
+
+    @classmethod
+    def of(cls, value: Fraction, text: str) -> _Decimal:
+        """The value with the text that it was read from."""
+        decimal = cls(value)
+        decimal.text = text
+        return decimal
+
+    def __repr__(self) -> str:
+        return self.text  # a message shows what was written
 
 
 class _Unreadable:
@@ -55,10 +68,11 @@ class _Unreadable:
 
 def _number(text: str) -> Any:
     """Numbers of a JSON file: ints, exact decimals, and what cannot be read."""
-    found = read_rational(text) if len(text) < LARGEST_EXPONENT else None
-    if found is None:
-        return _Unreadable(text)
-    return int(found) if PLAIN.fullmatch(text) else _Decimal(found)
+    if INTEGER.fullmatch(text):
+        number = read_integer(text)
+        return _Unreadable(text) if number is None else number
+    found = read_rational(text)
+    return _Unreadable(text) if found is None else _Decimal.of(found, text)
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -92,6 +106,7 @@ def save_instance(instance: Instance, path: str | Path) -> None:
 
 def read_json(path: str | Path) -> Any:
     """Parse a JSON file with its decimals kept exact; ValueError names the file and what is wrong."""
+    check_kind("path", path, (str, os.PathLike), "the name of a JSON file")
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -141,12 +156,12 @@ def instance_from_json(document: Any) -> Instance:
     unknown = document.keys() - {"vocab", "depth", "target", "draft", "sparse"}
     if unknown:
         raise ValueError(
-            f"unknown member {sorted(unknown)[0]!r}; an instance has vocab, depth, target, draft, sparse"
+            f"unknown member {shortened(sorted(unknown)[0])}; an instance has vocab, depth, target, draft, sparse"
         )
     vocab, depth, sparse = document["vocab"], document["depth"], document.get("sparse", False)
     check_shape(vocab, depth)
     if not isinstance(sparse, bool):
-        raise ValueError(f"sparse: got {sparse!r}; expected true or false")
+        raise ValueError(f"sparse: got {shortened(sparse)}; expected true or false")
     tables = {name: _read_table(document[name], vocab, depth, name) for name in ("target", "draft")}
     if any(_looks_rounded(law) for table in tables.values() for law in table.values()):
         tables = {
@@ -167,6 +182,7 @@ def instance_from_json(document: Any) -> Instance:
 
 def instance_to_json(instance: Instance) -> dict[str, Any]:
     """The JSON object of an instance: rational strings where it is exact, numbers where it is float."""
+    check_instance(instance)
     tree = instance.tree
     number = format_rational if instance.exact else float
     sparse = any(instance.off_tree) or bool((tree.child_count[: tree.leaves.start] != tree.vocab).any())
@@ -204,8 +220,8 @@ def _read_table(table: Any, vocab: int, depth: int, name: str) -> Table:
             continue
         context = parse_context(key, name)
         if context in laws:
-            raise ValueError(f"{name}: the context {format_context(context)!r} is given twice")
-        laws[context] = _read_law(law, f"{name} law at context {key!r}")
+            raise ValueError(f"{name}: the context {shortened(format_context(context))} is given twice")
+        laws[context] = _read_law(law, f"{name} law at context {shortened(key)}")
     if "*" in table:
         default = _read_law(table["*"], f"{name} law at context '*'")
         length = depth if name == "target" else depth - 1
@@ -241,7 +257,8 @@ def _read_number(value: Any, where: str) -> Fraction:
     if isinstance(value, float):  # from a caller's own objects; files keep their decimals exact
         if value != value or value in (float("inf"), float("-inf")):
             raise ValueError(f"{where}: got {value}; expected a finite number of at least 0")
-        return _Decimal(repr(float(value)))
+        text = repr(float(value))
+        return _Decimal.of(Fraction(text), text)
     if isinstance(value, _Unreadable):
         raise ValueError(f"{where}: got {value!r}; expected a finite number from 0 to 1")
     return value if isinstance(value, _Decimal) else parse_rational(value, where)

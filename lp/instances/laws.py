@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numbers.rationals import Array, to_fraction
+from ..numbers.rationals import Array, shortened, shown, to_fraction
 from .trees import format_context
 
 SUM_TOLERANCE = 1e-9
@@ -16,6 +16,11 @@ SUM_TOLERANCE = 1e-9
 
 Law = Sequence[Any] | Mapping[int, Any]
 """A next-token law: all V probabilities in order, or a mapping from token to probability (others zero)."""
+
+
+def law_of(name: str, context: Sequence[int]) -> str:
+    """How a message names the law of the target or the draft at a context."""
+    return f"{name} law at context {shortened(format_context(context))}"
 
 
 def check_law(law: Law, vocab: int, exact: bool, where: str) -> dict[int, Any]:
@@ -27,13 +32,21 @@ def check_law(law: Law, vocab: int, exact: bool, where: str) -> dict[int, Any]:
             raise ValueError(f"{where}: got {len(law)} entries; expected {vocab}, one per token")
         items = list(enumerate(law))
     for y, value in items:
-        if not 0 <= y < vocab:
+        try:
+            inside, right = 0 <= y < vocab, 0 <= value < float("inf")  # not right for NaN as well
+        except TypeError:
+            raise ValueError(
+                f"{where}: got {shortened(value)} for token {shortened(y)}; expected a number for a token id"
+            ) from None
+        if not inside:
             raise ValueError(f"{where}: token {y} is outside the vocabulary 0..{vocab - 1}")
-        if not 0 <= value < float("inf"):  # catches NaN as well
-            raise ValueError(f"{where}, token {y}: got {value}; expected a finite number of at least 0")
+        if not right:
+            raise ValueError(
+                f"{where}, token {y}: got {shown(value)}; expected a finite number of at least 0"
+            )
     total = sum((value for _, value in items), Fraction(0) if exact else 0.0)
     if total != 1 if exact else abs(total - 1) > SUM_TOLERANCE:
-        raise ValueError(f"{where}: the entries sum to {total}; expected 1")
+        raise ValueError(f"{where}: the entries sum to {shown(total)}; expected 1")
     number = Fraction if exact else float
     return {int(y): number(value) for y, value in items if value > 0}
 
@@ -46,7 +59,7 @@ def is_exact_law(law: Law) -> bool:
 
 def check_context(context: tuple[int, ...], vocab: int, depth: int, name: str) -> None:
     """Raise ValueError for a context with a token outside the vocabulary, or of more than `depth` tokens."""
-    where = f"{name} law at context {format_context(context)!r}"
+    where = law_of(name, context)
     for y in context:
         if not 0 <= y < vocab:
             raise ValueError(f"{where}: token {y} is outside the vocabulary 0..{vocab - 1}")

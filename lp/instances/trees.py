@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..numbers.rationals import Array, is_exact
+from ..numbers.rationals import Array, is_exact, shortened
+from .arguments import check_kind
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -155,11 +156,12 @@ class PrefixTree:
 
     def find(self, tokens: Sequence[int]) -> int | None:
         """The node of a token string, or None where the tree does not have it."""
-        node: int | None = 0
+        node = 0
         for y in tokens:
-            node = self.child(node, y)
-            if node is None:
+            below = self.child(node, y)
+            if below is None:
                 return None
+            node = below
         return node
 
     def sum_children(self, values: Array, length: int) -> Array:
@@ -235,11 +237,16 @@ def full_size(vocab: int, depth: int) -> int:
     return total
 
 
+def check_tree(tree: object) -> None:
+    """Raise ValueError for anything but a `PrefixTree`."""
+    check_kind("tree", tree, PrefixTree, "a PrefixTree, such as instance.tree")
+
+
 def check_shape(vocab: int, depth: int) -> None:
     """Raise ValueError unless vocab and depth are positive integers within `VOCAB_LIMIT` and `DEPTH_LIMIT`."""
     for name, value, limit in (("vocab", vocab, VOCAB_LIMIT), ("depth", depth, DEPTH_LIMIT)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name}: got {value!r}; expected an integer of at least 1")
+            raise ValueError(f"{name}: got {shortened(value)}; expected an integer of at least 1")
         if value > limit:
             raise ValueError(f"{name}: got {approximately(value)}; expected at most {limit}")
 

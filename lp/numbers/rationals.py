@@ -18,8 +18,11 @@ from flint import fmpq, fmpz
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+# One rule for numbers in files and options: the digits 0 to 9, without separators. Python's own int, float and
+# Fraction would also take 1_000 and the digits of other scripts.
+INTEGER = re.compile(r"[+-]?[0-9]+")
 PLAIN = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?")
-EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
+DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?")
 
 LONGEST = 1_000_000
 """Most characters of a rational that is read; certificates of float instances have thousands of digits."""
@@ -38,8 +41,23 @@ def parse_rational(value: object, where: str) -> Fraction:
         return Fraction(value)
     found = read_rational(value) if isinstance(value, str) else None
     if found is None:
-        raise ValueError(f'{where}: got {shortened(value)}; expected a rational such as "2/3", "0.25" or 1')
+        raise ValueError(
+            f'{where}: got {shortened(value)}; expected a rational in the digits 0 to 9, such as "2/3", "0.25" or 1'
+        )
     return found
+
+
+def read_integer(text: str) -> int | None:
+    """The integer that a text stands for; None where it is none, or has more digits than `int` reads."""
+    try:
+        return int(text) if INTEGER.fullmatch(text.strip()) else None
+    except ValueError:
+        return None
+
+
+def read_float(text: str) -> float | None:
+    """The float nearest to a decimal such as 0.5 or 1e-6; None for any other text, infinity and NaN included."""
+    return float(text) if DECIMAL.fullmatch(text.strip()) else None
 
 
 def read_rational(text: str) -> Fraction | None:
@@ -50,14 +68,11 @@ def read_rational(text: str) -> Fraction | None:
     if plain:  # through flint: Python's own conversion stops at 4300 digits
         denominator = fmpz(plain[2] or "1")
         return to_fraction(fmpq(fmpz(plain[1].removeprefix("+")), denominator)) if denominator else None
-    exponent = EXPONENT.search(text)
-    digits = exponent[1] if exponent else "0"
-    if len(text) > LARGEST_EXPONENT or len(digits) > 6 or abs(int(digits)) > LARGEST_EXPONENT:
+    decimal = DECIMAL.fullmatch(text.strip())
+    if decimal is None or len(text) > LARGEST_EXPONENT:
         return None
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        return None
+    exponent = decimal[1] or "0"
+    return Fraction(text) if len(exponent) <= 6 and abs(int(exponent)) <= LARGEST_EXPONENT else None
 
 
 def shortened(value: object) -> str:

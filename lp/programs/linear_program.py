@@ -61,6 +61,10 @@ class LinearProgram:
     rows: tuple[Row, ...]
     units: Array
 
+    def __repr__(self) -> str:
+        kind = "exact" if self.exact else "float"
+        return f"LinearProgram({self.name!r}, variables={len(self.variables)}, rows={len(self.rows)}, {kind})"
+
     @property
     def exact(self) -> bool:
         """True where every number is a Fraction."""
@@ -84,8 +88,7 @@ class LinearProgram:
     def describe(self, tree: PrefixTree) -> str:
         """The rows as text, one a line, nodes by their token strings.
 
-        >>> from nodebudget.lp.families import random_instance
-        >>> from nodebudget.lp.single_path import single_path_program
+        >>> from nodebudget.lp import random_instance, single_path_program
         >>> small = random_instance("iid", 2, 1, seed=1)
         >>> print(single_path_program(small).describe(small.tree))
         target-matching   D(0) <= 1/2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes, tuple_mass
-from ..instances.instance import Instance
+from ..instances.instance import Instance, check_instance
 from ..numbers.rationals import Array, constant, exact_array, fill
 from .linear_program import LinearProgram, Row
 
@@ -49,6 +49,8 @@ def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearPr
     Raises ValueError for no instance, instances on different trees or of different kinds, more than
     `VARIABLE_LIMIT` variables, or a sparse instance.
     """
+    for instance in instances:
+        check_instance(instance)
     if len({(inst.vocab, inst.depth, inst.exact) for inst in instances}) != 1:
         raise ValueError(
             "tied instances must agree in vocabulary, depth and in being exact; at least one is needed"

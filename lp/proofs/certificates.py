@@ -33,6 +33,7 @@ from ..instances.instance_json import (
     read_json,
     write_json,
 )
+from ..instances.tables import short_number
 from ..instances.trees import format_context, maximum
 from ..numbers.rationals import (
     Array,
@@ -68,7 +69,7 @@ class Verdict:
         return not self.failures
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """Proof, in rationals, that `optimum` is the largest E|Z| of any valid verifier with what is drafted.
 
@@ -109,6 +110,10 @@ class Certificate:
     def paths(self) -> int | None:
         """The number K of drafted paths where they are i.i.d., else None."""
         return self.drafting.paths if isinstance(self.drafting, IidPaths) else None
+
+    def __repr__(self) -> str:
+        tight = len(self.antichains)
+        return f"Certificate(K={self.paths}, optimum {short_number(self.optimum)}, {tight} tight antichains)"
 
     def verify(self) -> Verdict:
         """Recompute everything from the instance, without any solver.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import fmpq
-from tqdm import tqdm
 
+from ..instances.progress import progress
 from ..numbers.exact_linear import SingularError, SparseRows, dependent, solve_square, transpose
 from ..numbers.rationals import to_fmpq, to_fraction
 from ..programs.linear_program import LinearProgram, Row
@@ -102,7 +102,7 @@ class _Tableau:
         self.pivots, self.pivot_limit = 0, pivot_limit
         self.basic: set[int] = {j for j, is_basic in enumerate(basis.columns) if is_basic}
         self.tight: set[int] = set()
-        self.bar = tqdm(desc="exact pivots", unit="pivot", delay=2, leave=False, disable=None)
+        self.bar = progress("pivot", what="exact pivots")
         self._append(program.rows)
         self.tight = {i for i, is_basic in enumerate(basis.rows) if not is_basic}
         try:

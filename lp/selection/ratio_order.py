@@ -56,8 +56,8 @@ def order_by_ratio(target: Array, draft: Array, rounding: float) -> Array:
     if isinstance(draft, np.ndarray):
         every = np.arange(draft.shape[1])
         orders = np.empty(draft.shape, dtype=np.int64)
-        for row, law, other in zip(orders, target, draft, strict=True):
-            row[...] = order_tokens(every, law, other, len(every), rounding)
+        for i, (law, other) in enumerate(zip(target, draft, strict=True)):
+            orders[i] = order_tokens(every, law, other, len(every), rounding)
         return orders
     xp = array_api_compat.array_namespace(draft)
     if draft.device.type == "cpu":

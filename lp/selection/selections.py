@@ -8,7 +8,7 @@ from typing import Any
 
 import array_api_compat
 
-from ..numbers.rationals import to_fmpq
+from ..numbers.rationals import shortened, to_fmpq
 from .cells import CELLS
 from .depth_one_mixture import depth_one_mixture
 from .mixed_rule import MixedRule
@@ -42,6 +42,13 @@ class Selection:
     families: tuple[float, ...] = (1.0,)
     depth_one_steps: int = 0
     least_stake: float = 0.0
+
+    def __repr__(self) -> str:
+        rule = getattr(self.rule, "__name__", None) or shortened(self.rule)
+        return (
+            f"Selection({rule}, families={len(self.families)}, depth_one_steps={self.depth_one_steps}, "
+            f"least_stake={self.least_stake:g})"
+        )
 
     def __post_init__(self) -> None:
         try:

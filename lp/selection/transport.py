@@ -12,6 +12,7 @@ from ..budgets.node_budgets import stop_mass
 from ..drafting.iid_paths import check_paths
 from ..drafting.tuples import drafted_leaves, prefixes
 from ..instances.instance import Instance
+from ..instances.tables import short_number
 from ..numbers.rationals import Array, constant, exact_array, fast, is_exact, to_fraction
 
 
@@ -31,6 +32,10 @@ class Transport:
     def complete(self) -> bool:
         """True when all mass was carried: some verifier has these budgets."""
         return self.amount == 1
+
+    def __repr__(self) -> str:
+        state = "complete" if self.complete else "NOT complete"
+        return f"Transport({state}, amount={short_number(self.amount)}, flows={len(self.flow)})"
 
 
 def leaf_set_law(instance: Instance, paths: int) -> dict[frozenset[int], Fraction]:

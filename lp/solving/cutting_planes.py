@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm import tqdm
 
 from ..budgets.node_budgets import accepted_tokens, block_budgets
 from ..budgets.repair import feasible_budgets
 from ..drafting.antichains import Antichain
 from ..drafting.problem import Problem
+from ..instances.progress import progress
 from ..numbers.rationals import Array
 from ..programs.linear_program import BudgetVariables, LinearProgram, Row
 from .sessions import HighsSession, Solution, SolverFailure, Status
@@ -96,7 +96,7 @@ def cutting_planes(
         return bool(budgets[list(antichain.nodes)].sum() > ceiling)
 
     rounds = work = 0
-    bar = tqdm(desc="cutting planes", unit="round", delay=2, leave=False, disable=None)
+    bar = progress("round", what="cutting planes")
     while True:
         solution = optimal(session.solve(), program)
         rounds += 1

@@ -62,6 +62,12 @@ class Solution:
     basis: Basis | None = None
     iterations: int | None = None
 
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.status}, objective={self.objective:.6g}, variables={len(self.values)}, "
+            f"rows={len(self.duals)}, iterations={self.iterations})"
+        )
+
 
 class SolverFailure(RuntimeError):
     """A solver did not report an optimum for a program that has one."""

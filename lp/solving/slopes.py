@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from tqdm import tqdm
 
 from ..budgets.node_budgets import block_budgets
 from ..budgets.repair import feasible_budgets
@@ -17,6 +16,7 @@ from ..drafting.problem import Problem
 from ..drafting.replacement import IidPaths
 from ..drafting.top_sets import TopSets
 from ..instances.instance import Instance
+from ..instances.progress import progress
 from ..instances.trees import PrefixTree
 from ..numbers.rationals import Array
 from .sessions import MatrixSession, SolverFailure, Status
@@ -237,7 +237,7 @@ def slope_phase(instance: Instance, paths: int, fineness: float = 1.0) -> FloatB
     clock.count("build")
     rounds = iterations = work = rows = 0
     converged = False
-    bar = tqdm(desc="slopes", unit="round", delay=2, leave=False, disable=None)
+    bar = progress("round", what="slopes")
     while True:
         solution = program.session.solve()
         clock.count("solve")

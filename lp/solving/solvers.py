@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..instances.arguments import check_kind
 from ..programs.linear_program import LinearProgram, float_costs
 from .sessions import FEASIBILITY, HighsSession, Solution, Status, scaled
 
@@ -21,6 +22,9 @@ def solve(program: LinearProgram, engine: Engine = "highs") -> Solution:
 
     Raises ValueError for an unknown engine. Read `status` before the values.
     """
+    check_kind(
+        "program", program, LinearProgram, "a LinearProgram, as single_path_program(instance) gives it"
+    )
     if engine == "highs" or not program.variables:  # HiGHS knows the empty program, the others do not
         return HighsSession(program).solve()
     if engine == "scipy":

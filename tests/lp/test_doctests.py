@@ -39,7 +39,13 @@ def test_examples(name: str) -> None:
 
 def test_there_are_examples() -> None:
     """In the modules that carry the definitions, at least."""
-    for name in ("trees", "instances", "antichains", "programs", "families"):
+    for name in (
+        "instances.trees",
+        "instances.instance",
+        "instances.families",
+        "drafting.antichains",
+        "programs.linear_program",
+    ):
         assert doctest.testmod(importlib.import_module(f"nodebudget.lp.{name}")).attempted > 0
 
 

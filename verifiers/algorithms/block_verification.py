@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..arithmetic.arrays import Array
-from ..arithmetic.extended import extended
+from ..arithmetic.scaled import scaled
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from .single_path import block_along_path
@@ -16,6 +16,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     pointwise largest solution of the single-path linear program, even against algorithms that read off-path
     laws.
 
+    To be read: `nodebudget.verifiers.plain.bv`, the same in Fractions.
     Reference: arXiv:2403.10444; statements 5.1 to 5.3.
     """
     tree = tree.in_memory()
@@ -28,4 +29,4 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     def rows(position: Array, taken: Array) -> Array:
         return tree.pairs.left_rows(arrays.take(path, position), taken)[0]
 
-    return block_along_path(tree, path, extended(arrays, tree.drafted_along(path)), sums, rows)
+    return block_along_path(tree, path, scaled(arrays, tree.drafted_along(path)), sums, rows)

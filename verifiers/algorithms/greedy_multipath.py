@@ -7,7 +7,7 @@ from nodebudget.lp.selection.ratio_order import order_by_ratio
 
 from ..algorithms import block_verification
 from ..arithmetic.arrays import Array, Arrays
-from ..arithmetic.extended import extended
+from ..arithmetic.scaled import scaled
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from .picked import Picked, Skew, compiled_pick
@@ -31,35 +31,27 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     Lossless for every K, and for K = 1 it is block verification. The expected accepted tokens do not always
     grow with K, and are far below those of block verification where draft and target are close.
 
+    To be read: `nodebudget.verifiers.plain.gbv`, the same in Fractions.
     Reference: arXiv:2602.16961; statements 6.3 and 6.4.
     """
     if tree.nodes.paths == 1:
         return block_verification.law(tree)  # without an order of the tokens
     tree = tree.in_memory()
     arrays = tree.arrays
-    count, depth = tree.nodes.paths, tree.nodes.depth
+    K, depth = tree.nodes.paths, tree.nodes.depth
     picked = pick(tree)
     path, unit = picked.path, picked.unit
-    token_draft = tree.drafted_along(path)
-    token_below, total = (arrays.divide(mass, unit) for mass in (picked.token_below, picked.total))
+    q = tree.drafted_along(path)
+    c, total = (arrays.divide(mass, unit) for mass in (picked.token_below, picked.total))
+    rho, sigma, u, v = _along_the_ranking(arrays, q, c)
 
-    # rest = 1 - rho is carried as a number of its own: taken from rho it would be lost once rho is near 1.
-    share, rest, under, upto = arrays.split(arrays.ones(1)), arrays.split(arrays.zeros(1)), [], []
-    for draft_there, below_there in zip(arrays.split(token_draft), arrays.split(token_below), strict=True):
-        own = share[-1] * draft_there
-        under.append(rest[-1] + share[-1] * below_there)
-        upto.append(under[-1] + own)
-        share.append(arrays.divide(own, upto[-1]))
-        rest.append(arrays.divide(under[-1], upto[-1]))
-    rho, sigma, under, upto = (arrays.join(part) for part in (share[:-1], rest[:-1], under, upto))
-
-    # The row's own total in place of 1, since K - 1 powers of a total that is off by rounding would add up.
-    base = power_sum(count, sigma + rho * total, sigma)
+    # S(1, 1 - rho), with the row's own total for 1: K - 1 powers of a total that is off by rounding would add up.
+    base = power_sum(K, sigma + rho * total, sigma)
     scale, slope = arrays.divide(arrays.ones(depth), base * unit), arrays.divide(rho, unit)
 
     def skew(position: Array, taken: Array) -> Skew:
         scale_there, *others = (arrays.take(part, position) for part in (scale, sigma, slope))
-        return Skew(count, scale_there * taken, *others)
+        return Skew(K, scale_there * taken, *others)
 
     def sums(position: Array, taken: Array) -> Array:
         factor = tree.pairs.target.totals(arrays.take(path, position))
@@ -70,10 +62,29 @@ def law(tree: DraftTree) -> AcceptanceLaw:
         return picked.left_rows(position, skew(position, taken * factor))
 
     # S(v, u) = v^(K-1) S(1, u/v): for the token itself, of which v^(K-1) may underflow.
-    ratio = arrays.divide(under, upto)
-    leading = token_draft * power_sum(count, ratio * 0 + arrays.one, ratio) / base
-    drafted = extended(arrays, upto).power(count - 1).times(leading)
-    return block_along_path(tree, path, drafted, sums, rows)
+    ratio = arrays.divide(u, v)
+    leading = q * power_sum(K, ratio * 0 + arrays.one, ratio) / base
+    nu = scaled(arrays, v).power(K - 1).times(leading)
+    return block_along_path(tree, path, nu, sums, rows)
+
+
+def _along_the_ranking(arrays: Arrays, q: Array, c: Array) -> tuple[Array, ...]:
+    """rho, sigma = 1 - rho, u and v at each token of the picked path, (L,) each (statement 6.4).
+
+    sigma is carried as a number of its own: taken from rho it would be lost once rho is near 1.
+
+    Args:
+        arrays: the kind of number.
+        q, c: (L,), the draft's probabilities of the path's tokens, and its mass of what is ranked below them.
+    """
+    rho, sigma, u, v = arrays.split(arrays.ones(1)), arrays.split(arrays.zeros(1)), [], []
+    for q_y, c_y in zip(arrays.split(q), arrays.split(c), strict=True):
+        own = rho[-1] * q_y
+        u.append(sigma[-1] + rho[-1] * c_y)
+        v.append(u[-1] + own)
+        rho.append(arrays.divide(own, v[-1]))
+        sigma.append(arrays.divide(u[-1], v[-1]))
+    return tuple(arrays.join(part) for part in (rho[:-1], sigma[:-1], u, v))
 
 
 def pick_path(tree: DraftTree) -> Array:

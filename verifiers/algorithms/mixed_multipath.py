@@ -18,7 +18,7 @@ from nodebudget.lp.selection.scores import OnPath
 from nodebudget.lp.selection.selections import Selection, mixed_selection
 
 from ..arithmetic.arrays import Array
-from ..arithmetic.extended import Extended, extended, join
+from ..arithmetic.scaled import Scaled, join, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
 from ..drafts.nodes import Ints
 from ..drafts.paths import DraftTree
@@ -42,6 +42,7 @@ def law(tree: DraftTree, selection: Selection | None = None) -> AcceptanceLaw:
         tree: the drafted paths.
         selection: the node rule with its families of orderings; by default `mixed_selection`.
 
+    To be read: `nodebudget.verifiers.plain.mixed`, the same in Fractions.
     Reference: this project; statements 12.1 to 12.4.
     """
     tree = tree.in_memory()
@@ -86,8 +87,8 @@ class _Walk(NamedTuple):
     """
 
     contest: _Contest
-    inner: Extended
-    leaves: Extended
+    inner: Scaled
+    leaves: Scaled
     lift: Array
     left: Array
     cell: list[np.ndarray | None]
@@ -97,8 +98,8 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     selection = selection or mixed_selection(tree.vocab)
     contest = _Contest(tree)
-    weight, state = extended(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
-    weights, lift, left = [weight], [], []
+    w, state = scaled(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
+    weights, lift, left = [w], [], []
     kept: list[np.ndarray | None] = []
     for d in range(nodes.depth):
         start, stop = int(nodes.level_start[d]), int(nodes.level_start[d + 1])
@@ -106,26 +107,19 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
         places, tokens = nodes.parent[below] - start, nodes.token[below]
         index, drawn = arrays.index(places), arrays.index(tokens)
         level = arrays.index(np.arange(start, stop))
-        choice = _choice(tree, selection, level, weight.value(), state, nodes.depth - d)
+        choice = _choice(tree, selection, level, w.value(), state, nodes.depth - d)
         lift.append(choice.lift)
         if arrays.numpy:
             asked = [True] * (stop - start) if choice.asked is None else choice.asked
             kept += [choice.cell[i].astype(np.uint8) if one else None for i, one in enumerate(asked)]
-        inverse = weight.inverse()
-        for part in arrays.parts(stop - start, tree.vocab):
-            cell = choice.cell[part] if choice.asked is None or choice.asked[part].any() else None
-            if cell is None:
-                left.append(tree.pairs.left_sums(level[part], inverse[part] * choice.lift[part][:, 0]))
-                continue
-            rows, total = _left(tree, level[part], inverse[part], choice.lift[part], cell)
-            left.append(arrays.sum(rows) / total)
+        left += _left_sums(tree, level, w.inverse(), choice)
         contest.descend(choice, places, index, drawn)
         edges = slice(below.start - 1, below.stop - 1)
         state = choice.next_states(index, drawn, tree.drafted[edges])
-        passing = xp.sum(xp.sum(state, axis=2), axis=1)
-        state = arrays.divide(state, passing[:, None, None])
-        weight = weight.take(index).times(tree.wanted[edges]).over(passing).capped()
-        weights.append(weight)
+        nu = xp.sum(xp.sum(state, axis=2), axis=1)
+        state = arrays.divide(state, nu[:, None, None])
+        w = w.take(index).times(tree.wanted[edges]).over(nu).capped()
+        weights.append(w)
     return _Walk(contest, join(weights[:-1]), weights[-1], xp.concat(lift), xp.concat(left), kept)
 
 
@@ -138,6 +132,19 @@ def _cells(tree: DraftTree, found: _Walk, inner: Array) -> Array | None:
         return None
     # Where all cells are in one class any cell will do.
     return np.stack([np.zeros(tree.vocab, dtype=np.uint8) if row is None else row for row in kept])
+
+
+def _left_sums(tree: DraftTree, level: Array, inverse: Array, choice: NodeChoice) -> list[Array]:
+    """The sums of `_left` over tokens, S / w, at the nodes of a level, a slice after the other."""
+    arrays, sums = tree.arrays, []
+    for some in arrays.slices(len(level), tree.vocab):
+        cell = choice.cell[some] if choice.asked is None or choice.asked[some].any() else None
+        if cell is None:
+            sums.append(tree.pairs.left_sums(level[some], inverse[some] * choice.lift[some][:, 0]))
+            continue
+        rows, total = _left(tree, level[some], inverse[some], choice.lift[some], cell)
+        sums.append(arrays.sum(rows) / total)
+    return sums
 
 
 def _left(
@@ -203,7 +210,7 @@ class _Contest:
             self.standing = self.low == 0
             # In rationals scores are told apart however near they are.
             self.alone = self.standing & (not arrays.exact)
-        rank, low, length = (
+        rank, c, B = (
             choice.along(table, index, tokens) for table in (choice.ranks, choice.below, choice.mass)
         )
         standing, alone = arrays.take(self.standing, index), arrays.take(self.alone, index)
@@ -214,8 +221,8 @@ class _Contest:
         rivals = xp.sum(xp.where(siblings & winning[None], 1, 0), axis=1)
         # Scores matter only from where paths tie first: above, all that stand are moved alike.
         above_low, above_length = arrays.take(self.low, index), arrays.take(self.length, index)
-        self.low = xp.where(alone, above_low, above_low + above_length * low)
-        self.length = xp.where(alone, above_length, above_length * length)
+        self.low = xp.where(alone, above_low, above_low + above_length * c)
+        self.length = xp.where(alone, above_length, above_length * B)
         self.standing, self.alone = standing & winning, alone & (rivals == 1)
 
     def chances(self) -> Array:
@@ -231,10 +238,10 @@ class _Contest:
 def _stops(tree: DraftTree, found: _Walk) -> Array:
     """(n,): Pr[Z = node], block verification along each path averaged over the pick."""
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    excess = found.inner.times(found.left).value()
+    S = found.inner.times(found.left).value()
     lack = 1 - found.inner.value()
-    # How often the coins of the nodes below the root fail: never where S + 1 - w = 0.
-    miss = xp.concat([arrays.zeros(1), arrays.divide(lack, excess + lack)[1:], 1 - found.leaves.value()])
+    # 1 - h, how often the coins of the nodes below the root fail: never where S + 1 - w = 0.
+    miss = xp.concat([arrays.zeros(1), arrays.divide(lack, S + lack)[1:], 1 - found.leaves.value()])
     reached = [found.contest.chances()]
     for d in range(nodes.depth - 1, -1, -1):
         start, stop = (int(nodes.level_start[d + i]) for i in range(2))

@@ -14,6 +14,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     The walk goes on while some path continues with the emitted token, and stops with it otherwise (see
     `top_down`). Lossless, for drafted paths of any law.
 
+    To be read: `nodebudget.verifiers.plain.nss`, the same in Fractions.
     Reference: the naive sampling of arXiv:2305.09781; statement 10.1.
     """
     return top_down(tree, rule)

@@ -16,9 +16,9 @@ from ..drafts.row_pairs import CompiledPairs
 class Skew(NamedTuple):
     """What the law of the picked path is at nodes (m,) on it, times a factor.
 
-    A token that the draft's row gives the mass d has scale d S(upto, under) there, S(a, b) = sum_{i < K} a^i
-    b^(K - 1 - i) for K paths, where under is sigma + slope times the mass of what is ranked below it and upto is
-    under + slope d.
+    A token that the draft's row gives the mass d has scale d S(v, u) there, S(a, b) = sum_{i < K} a^i b^(K - 1 - i)
+    for K paths, where u is sigma + slope times the mass of what is ranked below it and v is u + slope d: statement 6.4
+    for rows that need not sum to one.
     """
 
     paths: int
@@ -51,7 +51,7 @@ class Picked:
             there = Skew(skew.paths, *(numbers[some] for numbers in skew[1:]))
             return arrays.sum(self.left_rows(position[some], there))
 
-        return arrays.in_parts(len(position), self.tree.vocab, part)
+        return arrays.in_slices(len(position), self.tree.vocab, part)
 
     def left_rows(self, position: Array, skew: Skew) -> Array:
         """(m, V), max(0, target - skewed draft) at positions on the path, of the target's rows as they were given."""
@@ -61,27 +61,27 @@ class Picked:
             rows.given(here) for rows in (self.tree.pairs.target, self.tree.pairs.draft)
         )
         scale, sigma, slope = (part[:, None] for part in skew[1:])
-        under = slope * arrays.take(self.below, position)
-        under += sigma
-        upto = slope * draft
-        upto += under
-        taken = power_sum(skew.paths, upto, under)
+        u = slope * arrays.take(self.below, position)
+        u += sigma
+        v = slope * draft
+        v += u
+        taken = power_sum(skew.paths, v, u)
         taken *= draft
         taken *= scale
         return arrays.positive(arrays.subtract(target, taken))
 
 
 class CompiledPicked(Picked):
-    """The same without an order of all tokens: only those are sorted of which it matters (`rank_kernels`)."""
+    """The same without an order of all tokens: only those are sorted of which it matters (`ratio_keys`)."""
 
     def __init__(self, tree: DraftTree) -> None:
         """Pick the path.
 
         Raises ArithmeticError where a ratio may be none, for a draft probability that is too small or zero.
         """
-        from ..arithmetic import rank_kernels
+        from ..arithmetic import ratio_keys, skewed_sums
 
-        self.tree, self._kernels = tree, rank_kernels
+        self.tree, self._ratio_keys, self._skewed_sums = tree, ratio_keys, skewed_sums
         nodes, vocab = tree.nodes, tree.vocab
         self._bits, self._nearest = id_bits(vocab), nearest_cells(vocab, tree.rounding)
         self._keys = np.empty((nodes.depth, vocab), dtype=np.int64)
@@ -92,7 +92,7 @@ class CompiledPicked(Picked):
         standing, path, below, undrafted = nodes.path_nodes, [0], [], []
         for i in range(nodes.depth):
             tokens = nodes.token[standing[:, i + 1]]
-            token, mass, elsewhere = rank_kernels.pick(
+            token, mass, elsewhere = ratio_keys.pick(
                 *(part[path[-1]] for part in rows),
                 ratios[i],
                 self._keys[i],
@@ -101,7 +101,7 @@ class CompiledPicked(Picked):
                 self._bits,
                 scratch,
             )
-            if token == rank_kernels.CROWDED:
+            if token == ratio_keys.CROWDED:
                 order = self._orders[i] = self._in_order(self._keys[i])
                 place = np.flatnonzero(np.isin(order, tokens))[-1]
                 token = order[place]
@@ -122,10 +122,10 @@ class CompiledPicked(Picked):
         buffers, sums = self._buffers(), []
         for i, place in enumerate(position.tolist()):
             _, target, draft, _, skewed, *_ = there = self._at(place, skew, i)
-            left = -1.0 if place in self._orders else self._kernels.left_sum(*there, buffers)
+            left = -1.0 if place in self._orders else self._skewed_sums.left_sum(*there, buffers)
             if left < 0:
                 order = self._order(place)
-                left = self._kernels.left_in_order(target, draft, order, 0.0, skewed, skew.paths)
+                left = self._skewed_sums.left_in_order(target, draft, order, 0.0, skewed, skew.paths)
             sums.append(left)
         return (sums + self._undrafted[position]).astype(self.tree.arrays.dtype, copy=False)
 
@@ -136,9 +136,9 @@ class CompiledPicked(Picked):
             keys, target, draft, _, skewed, *_ = there = self._at(place, skew, i)
             lowest, under = -1, 0.0
             if place not in self._orders:
-                _, lowest, under, _ = self._kernels.uncertain(*there, buffers)
+                _, lowest, under, _ = self._skewed_sums.uncertain(*there, buffers)
             order = self._order(place) if lowest < 0 else self._in_order(keys, lowest)
-            self._kernels.left_row(keys, target, draft, order, under, skewed, skew.paths, left[i])
+            self._skewed_sums.left_row(keys, target, draft, order, under, skewed, skew.paths, left[i])
         return left
 
     def _order(self, place: int) -> Array:
@@ -150,16 +150,16 @@ class CompiledPicked(Picked):
     def _in_order(self, keys: Array, lowest: int = 0) -> Array:
         """The tokens of a node that the draft can draw, with keys from `lowest` up, which has a gap below it."""
         found = np.empty_like(keys)
-        found = found[: self._kernels.between(keys, lowest, self._kernels.LAST, found)]
+        found = found[: self._ratio_keys.between(keys, lowest, self._ratio_keys.LAST, found)]
         found.sort()
-        most = self._kernels.crowd(len(keys))
-        start, end = self._kernels.settle(found, 0, self._nearest, self._bits, most)
+        most = self._ratio_keys.crowd(len(keys))
+        start, end = self._ratio_keys.settle(found, 0, self._nearest, self._bits, most)
         while start < end:
             run = found[start:end]
             run &= (1 << self._bits) - 1
             run.sort()  # by numpy, which is faster for so many
-            start, end = self._kernels.settle(found, end, self._nearest, self._bits, most)
-        return self._kernels.tokens_of(found, self._bits)
+            start, end = self._ratio_keys.settle(found, end, self._nearest, self._bits, most)
+        return self._ratio_keys.tokens_of(found, self._bits)
 
     def _buffers(self) -> Array:
         return np.empty((3, self.tree.vocab), dtype=np.int64)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..arithmetic.arrays import Array
-from ..arithmetic.extended import Extended, extended
+from ..arithmetic.arrays import Array, Arrays
+from ..arithmetic.scaled import Scaled, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
 from ..drafts.paths import DraftTree
 
@@ -42,9 +42,9 @@ def along_path(tree: DraftTree, path: Array, stop: Array, residual: Residual) ->
 
 
 def block_along_path(
-    tree: DraftTree, path: Array, drafted: Extended, left_sums: Left, left_rows: Left
+    tree: DraftTree, path: Array, drafted: Scaled, left_sums: Left, left_rows: Left
 ) -> AcceptanceLaw:
-    """Block verification on one path that was drawn from certain conditional laws.
+    """Block verification on one path that was drawn from certain conditional laws (to be read: `plain/bv.py`).
 
     With target conditionals p and these conditionals q along the path x: w_0 = 1 and
     w_i = min(1, w_{i-1} p(x_i) / q(x_i)). For i < L, S_i = sum_y max(0, w_i p(y) - q(y)) and
@@ -60,27 +60,37 @@ def block_along_path(
         left_rows: these rows themselves.
     """
     arrays, xp = tree.arrays, tree.arrays.xp
-    weights = extended(arrays, tree.wanted_along(path)).over(drafted).capped_products()
+    w = scaled(arrays, tree.wanted_along(path)).over(drafted).capped_products()
     positions = arrays.positions(tree.nodes.depth)
-    before = weights.take(positions)
+    before = w.take(positions)
     # max(0, w p - q) up to the factor w: the difference keeps its relative accuracy when w is tiny.
-    inverse, values = before.inverse(), weights.value()
-    lack = 1 - values[:-1]
-    # Coins of weight one never fail, the root's among them, and those of weight zero always do: what is left there
-    # is not summed, where that can be seen.
-    below = positions[1:]
-    if arrays.numpy:
-        below = below[(lack[1:] > 0) & (values[1:-1] > 0)]
-    sums = arrays.zeros(len(positions))
-    if len(below):
-        sums[below] = left_sums(below, arrays.take(inverse, below))
-    excess = before.times(sums).value()
-    # How often coins 1 .. L fail: never where S + 1 - w = 0. The coin at the root never fails.
-    miss = xp.concat([arrays.divide(lack, excess + lack)[1:], 1 - values[-1:]])
+    inverse = before.inverse()
+    weights = w.value()
+    S = before.times(_sums_left(arrays, positions, weights, inverse, left_sums)).value()
+    miss = _misses(arrays, weights, S)
+    # |Z| = i where coin i shows success and all behind it have failed.
     beyond = xp.flip(arrays.products(xp.flip(miss, axis=0)), axis=0)
-    success = xp.concat([arrays.ones(1), 1 - miss])
+    h = xp.concat([arrays.ones(1), 1 - miss])
 
     def residual(position: Array) -> Array:
         return left_rows(position, arrays.take(inverse, position))
 
-    return along_path(tree, path, success * beyond, residual)
+    return along_path(tree, path, h * beyond, residual)
+
+
+def _sums_left(arrays: Arrays, positions: Array, w: Array, inverse: Array, left_sums: Left) -> Array:
+    """(L,): S_i / w_i at positions 0..L-1; 0 where it need not be summed, as at the root and where w is 0 or 1."""
+    # Coins of weight one never fail, the root's among them, and those of weight zero always do.
+    below = positions[1:]
+    if arrays.numpy:
+        below = below[(1 - w[1:-1] > 0) & (w[1:-1] > 0)]
+    sums = arrays.zeros(len(positions))
+    if len(below):
+        sums[below] = left_sums(below, arrays.take(inverse, below))
+    return sums
+
+
+def _misses(arrays: Arrays, w: Array, S: Array) -> Array:
+    """(L,): 1 - h_i for i = 1..L; never where S + 1 - w = 0."""
+    lack = 1 - w[:-1]
+    return arrays.xp.concat([arrays.divide(lack, S + lack)[1:], 1 - w[-1:]])

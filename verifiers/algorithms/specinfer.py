@@ -15,6 +15,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     r becomes the residual max(0, r - draft) over its sum. After m rejections the token is drawn from r.
     Lossless.
 
+    To be read: `nodebudget.verifiers.plain.specinfer`, the same in Fractions.
     Reference: arXiv:2305.09781; statement 10.1.
     """
     return top_down(tree, rule)
@@ -24,14 +25,14 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
     """Accept the continuations in turn against what earlier ones left of the target (`topdown.Rule`)."""
     nodes, count = here.wanted.shape
     rejected, accepted = arrays.ones(nodes), []
-    # Residual after residual is max(0, target - taken draft) over its sum, `left`.
-    taken, left = arrays.zeros(nodes), arrays.ones(nodes)
+    # r = max(0, p - a q) / A, residual after residual, A the sum (section 10).
+    a, A = arrays.zeros(nodes), arrays.ones(nodes)
     for j in range(count):
-        drafted = here.drafted[:, j]
-        wanted = arrays.divide(arrays.positive(here.wanted[:, j] - taken * drafted), left)
-        accepted.append(rejected * arrays.divide(arrays.xp.minimum(wanted, drafted), drafted))
-        rejected = rejected * arrays.divide(arrays.positive(drafted - wanted), drafted)
-        taken = taken + left
+        q = here.drafted[:, j]
+        r = arrays.divide(arrays.positive(here.wanted[:, j] - a * q), A)
+        accepted.append(rejected * arrays.divide(arrays.xp.minimum(r, q), q))
+        rejected = rejected * arrays.divide(arrays.positive(q - r), q)
+        a = a + A
         if j + 1 < count:
-            left = here.left(taken)
-    return Emission(accepted, rejected, taken)
+            A = here.left(a)
+    return Emission(accepted, rejected, a)

@@ -27,6 +27,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     arithmetic its validity is exact. The smallest factor need not accept the most tokens: a larger one
     rejects more, but its residual emits rejected tokens more often.
 
+    To be read: `nodebudget.verifiers.plain.spectr`, the same in Fractions.
     Reference: arXiv:2310.15141; statement 10.1.
     """
     return top_down(tree, rule)
@@ -42,10 +43,10 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
         turns = _turns(arrays, served, count, share)
     rejected, accepted = arrays.ones(nodes), []
     for j in range(count):
-        drafted = here.drafted[:, j]
-        wanted = arrays.xp.minimum(drafted, here.wanted[:, j] * share)
-        accepted.append(rejected * arrays.divide(wanted, drafted))
-        rejected = rejected * arrays.divide(drafted - wanted, drafted)
+        q = here.drafted[:, j]
+        kept = arrays.xp.minimum(q, here.wanted[:, j] * share)  # min(q, p / g)
+        accepted.append(rejected * arrays.divide(kept, q))
+        rejected = rejected * arrays.divide(q - kept, q)
     return Emission(accepted, rejected, turns, share)
 
 

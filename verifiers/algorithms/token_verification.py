@@ -17,14 +17,15 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     Lossless. Its node budgets, D(zy) = D(z) min(target(y|z), draft(y|z)), are nowhere larger than those of
     block verification.
 
+    To be read: `nodebudget.verifiers.plain.token`, the same in Fractions.
     Reference: arXiv:2211.17192 and arXiv:2302.01318; statement 5.4.
     """
     tree = tree.in_memory()
     arrays, xp = tree.arrays, tree.arrays.xp
     path = arrays.index(tree.nodes.path_nodes[0])
-    enough, drafted = tree.wanted_along(path), tree.drafted_along(path)
-    accept = arrays.divide(xp.minimum(enough, drafted), drafted)
-    reject = arrays.divide(arrays.positive(drafted - enough), drafted)
+    p, q = tree.wanted_along(path), tree.drafted_along(path)
+    accept = arrays.divide(xp.minimum(p, q), q)
+    reject = arrays.divide(arrays.positive(q - p), q)
     stop = arrays.products(accept) * xp.concat([reject, arrays.ones(1)])
 
     def residual(position: Array) -> Array:

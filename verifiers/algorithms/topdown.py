@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arithmetic.arrays import Array, Arrays
 from ..drafts.laws import AcceptanceLaw, residual_laws
-from ..drafts.nodes import Ints
+from ..drafts.nodes import Family, Ints
 from ..drafts.paths import DraftTree
 from ..drafts.row_pairs import left_of
 
@@ -67,41 +67,19 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
     """
     tree = tree.in_memory()
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    follow, leave, taken, shares = [], [], [], []
-    order, edges = [], []
     drafted = np.zeros((len(nodes), nodes.paths), dtype=np.int64)
     for family in nodes.by_paths:
         tokens = nodes.token[family.children]
         # A node with fewer continuations names its first one again.
         drafted[family.nodes] = tokens[:, :1]
         drafted[family.nodes, : tokens.shape[1]] = tokens
-        here = arrays.index(family.nodes)
-        shown = _continuations(tree, here, family.children)
-        emission = rule(arrays, shown)
-        at_tokens = left_at(arrays, emission, shown)
-        same = tokens[:, :, None] == tokens[:, None, :]
-        first = arrays.index(~np.tril(same, -1).any(axis=2)) > 0
-        elsewhere = tree.pairs.left_sums(here, emission.taken, emission.share, arrays.index(tokens))
-        total = elsewhere + arrays.sum(xp.where(first, at_tokens, arrays.zero))
-        drawn = arrays.divide(at_tokens, total[:, None])
-        follow.append(xp.reshape(emitted(arrays, emission, arrays.index(same) > 0, drawn), (-1,)))
-        # Where rounding leaves nothing, the target stands in for the residual: a draft that all but never happens.
-        elsewhere = xp.where(total == 0, arrays.one, arrays.divide(elsewhere, total))
-        leave.append(emission.rejected * elsewhere)
-        taken.append(emission.taken)
-        shares.append(emission.share)
-        edges.append(family.children.ravel())
-        order.append(family.nodes)
-
+    follow, leave, taken, shares = zip(*(_step(tree, rule, family) for family in nodes.by_paths), strict=True)
     # Every continuation that leads to a child has the same entry, the mass of its token: take the first.
-    _, entry = np.unique(np.concatenate(edges), return_index=True)
-    follow_child = arrays.take(xp.concat(follow), arrays.index(entry))
-    place = arrays.index(np.argsort(np.concatenate(order)))
-    reach = [arrays.ones(1)]
-    for length in range(1, nodes.depth + 1):
-        start, end = (int(bound) for bound in nodes.level_start[length : length + 2])
-        above = arrays.index(nodes.parent[start:end] - nodes.level_start[length - 1])
-        reach.append(arrays.take(reach[-1], above) * follow_child[start - 1 : end - 1])
+    _, entry = np.unique(
+        np.concatenate([family.children.ravel() for family in nodes.by_paths]), return_index=True
+    )
+    reach = _reach(tree, arrays.take(xp.concat(follow), arrays.index(entry)))
+    place = arrays.index(np.argsort(np.concatenate([family.nodes for family in nodes.by_paths])))
     stop = xp.concat([xp.concat(reach[:-1]) * arrays.take(xp.concat(leave), place), reach[-1]])
     taken_at = arrays.take(xp.concat(taken), place)
     share_at = None if shares[0] is None else arrays.take(xp.concat(shares), place)
@@ -120,6 +98,39 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         return residual_laws(tree, index, left, ~leaf)
 
     return AcceptanceLaw(tree, stop, rows)
+
+
+def _step(tree: DraftTree, rule: Rule, family: Family) -> tuple[Array, Array, Array, Array | None]:
+    """What a rule does at g nodes with m continuations each.
+
+    Returns for each continuation the chance that its token is emitted, (g m,), for each node the chance that no
+    continuation's is, (g,), and `taken` and `share` of the residual that is left there.
+    """
+    arrays, xp = tree.arrays, tree.arrays.xp
+    tokens, here = tree.nodes.token[family.children], arrays.index(family.nodes)
+    shown = _continuations(tree, here, family.children)
+    emission = rule(arrays, shown)
+    at_tokens = left_at(arrays, emission, shown)
+    same = tokens[:, :, None] == tokens[:, None, :]
+    first = arrays.index(~np.tril(same, -1).any(axis=2)) > 0
+    elsewhere = tree.pairs.left_sums(here, emission.taken, emission.share, arrays.index(tokens))
+    total = elsewhere + arrays.sum(xp.where(first, at_tokens, arrays.zero))
+    drawn = arrays.divide(at_tokens, total[:, None])
+    follow = xp.reshape(emitted(arrays, emission, arrays.index(same) > 0, drawn), (-1,))
+    # Where rounding leaves nothing, the target stands in for the residual: a draft that all but never happens.
+    elsewhere = xp.where(total == 0, arrays.one, arrays.divide(elsewhere, total))
+    return follow, emission.rejected * elsewhere, emission.taken, emission.share
+
+
+def _reach(tree: DraftTree, follow: Array) -> list[Array]:
+    """For each level the chance to come to its nodes, from that to go on to each node, (n - 1,), from its parent."""
+    arrays, nodes = tree.arrays, tree.nodes
+    reach = [arrays.ones(1)]
+    for length in range(1, nodes.depth + 1):
+        start, end = (int(bound) for bound in nodes.level_start[length : length + 2])
+        above = arrays.index(nodes.parent[start:end] - nodes.level_start[length - 1])
+        reach.append(arrays.take(reach[-1], above) * follow[start - 1 : end - 1])
+    return reach
 
 
 def _continuations(tree: DraftTree, here: Array, children: Ints) -> Continuations:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algorithms import block_verification
 from ..arithmetic.arrays import Array
-from ..arithmetic.extended import Extended, extended, join
+from ..arithmetic.scaled import Scaled, join, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
 from ..drafts.nodes import Family
 from ..drafts.paths import DraftTree
@@ -26,6 +26,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     Lossless; block verification for one path.
 
+    To be read: `nodebudget.verifiers.plain.traversal`, the same in Fractions.
     Reference: arXiv:2505.12398; statement 10.1.
     """
     if tree.nodes.paths == 1:
@@ -35,7 +36,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     # Removing a child changes its parent only, and in the same way whatever happened below the child. So
     # every node's states can be computed from its own weight, nodes of a level with equally many children
     # together; the depth-first order enters only at the end, as the order in which nodes are tried.
-    level = extended(arrays, arrays.ones(1))
+    level = scaled(arrays, arrays.ones(1))
     weights, removed, order = [], [], []
     most = max(len(below) for below in nodes.children)
     tokens_at = np.zeros((len(nodes), most), dtype=np.int64)
@@ -89,46 +90,43 @@ class _Emptied(NamedTuple):
         frozen: for each child (g,), what is left at its token: the draft, which has lost it, takes no more of it.
     """
 
-    children: list[Extended]
-    weight: Extended
+    children: list[Scaled]
+    weight: Scaled
     taken: Array
     frozen: list[Array]
 
 
-def _remove_children(tree: DraftTree, family: Family, weight: Extended) -> _Emptied:
+def _remove_children(tree: DraftTree, family: Family, weight: Scaled) -> _Emptied:
     """Remove the children of g nodes one after the other, from the nodes' weights at first.
 
-    With r = max(0, target - taken draft) / left and d = draft / kept, where the draft has lost the removed
-    tokens, R / W = max(0, r - d / W): taken grows by left / (kept W), and what is left need not be written down.
-    In floats target - taken draft cancels where the children were all but never drafted: there the law given the
-    drafted paths is off by rounding over their probability, and the law of the output is not.
+    With r = max(0, p - a q) / A and d = q / b, where the draft has lost the removed tokens, R / W = max(0, r - d / W):
+    a grows by A / (b W), and no row need be written down (section 10). In floats p - a q cancels where the children
+    were all but never drafted: there the law given the drafted paths is off by rounding over their probability, and
+    the law of the output is not.
     """
     arrays = tree.arrays
     count = family.children.shape[1]
     here, tokens = arrays.index(family.nodes), arrays.index(tree.nodes.token[family.children])
-    taken, left, kept = (
-        arrays.zeros(len(family.nodes)),
-        arrays.ones(len(family.nodes)),
-        arrays.ones(len(family.nodes)),
-    )
-    children: list[Extended] = []
+    W = weight
+    a, A, b = (values(len(family.nodes)) for values in (arrays.zeros, arrays.ones, arrays.ones))
+    children: list[Scaled] = []
     frozen: list[Array] = []
     for j in range(count):
         edge = arrays.index(family.children[:, j] - 1)
-        target, draft = arrays.take(tree.wanted, edge), arrays.take(tree.drafted, edge)
-        wanted = arrays.divide(arrays.positive(target - taken * draft), left)
-        offered = arrays.divide(draft, kept)
-        children.append(weight.times(extended(arrays, wanted).over(offered)).capped())
+        p, q = arrays.take(tree.wanted, edge), arrays.take(tree.drafted, edge)
+        r = arrays.divide(arrays.positive(p - a * q), A)
+        d = arrays.divide(q, b)
+        children.append(W.times(scaled(arrays, r).over(d)).capped())
         with np.errstate(over="ignore"):
-            taken = taken + arrays.divide(left, kept) * weight.inverse()
+            a = a + arrays.divide(A, b) * W.inverse()
         if not arrays.exact:
-            taken = taken.clip(max=arrays.largest)
+            a = a.clip(max=arrays.largest)
         removed = sum(frozen, start=arrays.zeros(len(family.nodes)))
-        rest = tree.pairs.left_sums(here, taken, None, tokens[:, :j]) + removed
-        mass = weight.times(arrays.divide(rest, left))
-        weight = mass.over(mass.value() + (1 - weight.value()))
-        frozen.append(arrays.positive(target - taken * draft))
-        left = rest
+        left = tree.pairs.left_sums(here, a, None, tokens[:, :j]) + removed
+        R = W.times(arrays.divide(left, A))  # its sum
+        W = R.over(R.value() + (1 - W.value()))
+        frozen.append(arrays.positive(p - a * q))
+        A = left
         if j + 1 < count:
-            kept = tree.pairs.draft_sums(here, tokens[:, : j + 1])
-    return _Emptied(children, weight, taken, frozen)
+            b = tree.pairs.draft_sums(here, tokens[:, : j + 1])
+    return _Emptied(children, W, a, frozen)

@@ -59,14 +59,14 @@ class Arrays:
         """True for numpy's floats, which may be looked at at any time."""
         return not (self.exact or self.torch)
 
-    def parts(self, count: int, vocab: int) -> list[slice]:
+    def slices(self, count: int, vocab: int) -> list[slice]:
         """How to go through so many rows (count, V): as many together as stay in cache, or all on a device."""
         together = max(1, IN_CACHE // vocab) if self.hosted else max(1, count)
         return [slice(start, min(start + together, count)) for start in range(0, count, together)]
 
-    def in_parts(self, count: int, vocab: int, part: Callable[[slice], Array]) -> Array:
-        """(count,): numbers of so many rows (count, V), at least one, from those of each of `parts`."""
-        found = [part(some) for some in self.parts(count, vocab)]
+    def in_slices(self, count: int, vocab: int, part: Callable[[slice], Array]) -> Array:
+        """(count,): numbers of so many rows (count, V), at least one, from those of each of `slices`."""
+        found = [part(some) for some in self.slices(count, vocab)]
         return found[0] if len(found) == 1 else self.xp.concat(found)
 
     def laws(self, rows: Array, totals: Array) -> Array:

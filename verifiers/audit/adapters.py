@@ -15,9 +15,9 @@ import numpy as np
 
 from ..drafts.nodes import PathNodes
 from ..drafts.paths import DraftTree
-from ..registry import Verifier
+from ..registry import LawFunction, Verifier, as_verifier
 from ..sampling import sample
-from .calls import MisuseError, Sampler
+from .sampler_calls import MisuseError, Sampler
 
 
 class FlatChain(NamedTuple):
@@ -115,16 +115,20 @@ def token_tree(verify: Callable[[TokenTree, Any], Any]) -> Sampler:
     return sampler
 
 
-def as_sampler(verifier: Verifier) -> Sampler:
-    """A verifier of this package, or a user's own law, as a sampler of one request: its law, then `sample`."""
+def as_sampler(verifier: Verifier | LawFunction | str) -> Sampler:
+    """A verifier of this package, or a user's own law, as a sampler of one request: its law, then `sample`.
+
+    Raises ValueError for what is no verifier, as `as_verifier` does.
+    """
+    chosen = as_verifier(verifier)
 
     def sampler(paths: Any, target_rows: Any, draft_rows: Any, generator: Any) -> list[int]:
-        shown = len(paths) if verifier.multipath else 1
+        shown = len(paths) if chosen.multipath else 1
         tree = DraftTree.from_paths(paths[:shown], target_rows[:shown], draft_rows[:shown])
-        accepted, following = sample(verifier.law(tree), generator)
+        accepted, following = sample(chosen.law(tree), generator)
         return [*accepted, following]
 
-    sampler.__name__ = verifier.name
+    sampler.__name__ = chosen.name
     return sampler
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .calls import PAD, Caller, OutputError
 from .extreme_coins import CoinsExhaustedError, extreme_generator, patterns
 from .findings import Fault
 from .requests import Drawn, Request, Source
+from .sampler_calls import PAD, Caller, OutputError
 from .separate_rows import rows_are_separate
 
 CALLS = 16

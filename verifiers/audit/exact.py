@@ -12,19 +12,24 @@ from flint import fmpq
 from joblib import Parallel, delayed
 from nodebudget.lp import Instance, Optimum, solve_multi_path
 from nodebudget.lp.drafting.iid_paths import check_paths
-from nodebudget.lp.drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_leaves, drafted_tuples
+from nodebudget.lp.drafting.tuples import (
+    DraftedTuple,
+    check_count,
+    count_drafted_tuples,
+    drafted_leaves,
+    drafted_tuples,
+)
+from nodebudget.lp.instances.arguments import check_kind
+from nodebudget.lp.instances.instance import check_instance
+from nodebudget.lp.instances.progress import progress
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import Array, exact_array, fmpq_array, to_fmpq, to_fraction
-from tqdm import tqdm
 
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.nodes import PathNodes
 from ..drafts.paths import DraftTree
-from ..registry import Verifier
+from ..registry import LawFunction, Verifier, as_verifier
 from .judgement import ExactAudit, judge
-
-TUPLE_LIMIT = 250_000
-"""Most drafted tuples that an exact audit goes through."""
 
 RANKING_FROM = 20_000
 """Tuples from which a verifier that picks a path is audited by its ranking instead."""
@@ -35,10 +40,12 @@ SCORES_FROM = 5_000
 PROCESSES_FROM = 2_000
 """Tuples from which other processes are worth starting."""
 
-TUPLES_PER_TASK = 500
-"""Tuples that a process goes through at a time."""
+TUPLES_PER_TASK = 50
+"""Tuples that a process goes through at a time, and after which progress is shown: a few seconds at most."""
 
 FAULTS_SHOWN = 10
+
+INSTEAD = "take fewer paths or a smaller instance"
 
 PickPath = Callable[[DraftTree], Any]
 """From drafted paths to the nodes of the picked one, from the root to its leaf."""
@@ -47,20 +54,30 @@ Scores = Callable[[DraftTree], tuple[Any, Any, Any]]
 
 
 def audit_exact(
-    verifier: Verifier, instance: Instance, paths: int, *, optimum: Optimum | None = None, workers: int = 1
+    verifier: Verifier | LawFunction | str,
+    instance: Instance,
+    paths: int,
+    *,
+    optimum: Optimum | None = None,
+    workers: int = 1,
 ) -> ExactAudit:
     """Go through every drafted tuple and compare the output with the target's, exactly (statements 2.1, 10.1).
 
     Args:
-        verifier: from the registry, or a user's own (`load_verifier`, or a `Verifier` made around a law).
+        verifier: from the registry or its name, or a user's own: a `Verifier` or a law function.
         instance: on the full tree; a float instance is audited on its rational reading.
         paths: number K of drafted paths. A verifier that looks at one path is shown the first only.
         optimum: OPT_K of the instance where it is known already.
         workers: processes that share the drafted tuples where they are many; the answer is the same.
 
-    Raises ValueError for paths < 1, a sparse instance, too many tuples, an OPT_K without a certificate, or a
-    law function that returns something else than an exact `AcceptanceLaw` of the tree it was given.
+    Where it takes more than two seconds, a progress bar appears on stderr, on a terminal or in a notebook.
+
+    Raises ValueError for arguments of another kind, paths < 1, a sparse instance, too many tuples, an OPT_K without
+    a certificate, or a law function that returns something else than an exact `AcceptanceLaw` of the tree it was
+    given.
     """
+    verifier = as_verifier(verifier)
+    check_instance(instance)
     check_paths(paths)
     instance = instance.to_exact()
     best = certified_value(optimum or solve_multi_path(instance, paths))
@@ -70,20 +87,12 @@ def audit_exact(
 
 def certified_value(optimum: Optimum) -> Fraction:
     """The value of a certified optimum; ValueError for another one."""
+    check_kind("optimum", optimum, Optimum, "an Optimum, as solve_multi_path gives it")
     if not optimum.certified:
         raise ValueError(
             f"the optimum is not certified, so there is nothing exact to compare with: {optimum.verdict}"
         )
     return Fraction(optimum.value)
-
-
-def check_count(count: int, paths: int) -> None:
-    """ValueError where so many drafted tuples are too many to go through."""
-    if count > TUPLE_LIMIT:
-        raise ValueError(
-            f"{paths} paths of this instance can be drafted in {count} ways; an exact audit goes through at most "
-            f"{TUPLE_LIMIT} (take fewer paths or a smaller instance)"
-        )
 
 
 def shown_paths(instance: Instance, leaves: DraftedTuple) -> str:
@@ -100,7 +109,7 @@ def _accumulate(verifier: Verifier, instance: Instance, paths: int, workers: int
     )
     total = np.full((len(instance.tree), instance.tree.vocab), Fraction(0), dtype=object)
     faults: list[str] = []
-    with tqdm(total=count, unit="tuple", leave=False, delay=2, disable=None) as bar:
+    with progress("tuple", count) as bar:
         for tuples, part, wrong in parts:
             total = total + part
             faults += wrong
@@ -127,17 +136,7 @@ def _part(
         nodes = PathNodes([tree.path(leaf) for leaf in leaves])
         places = _places(instance, nodes)
         drafted = DraftTree(nodes, target[places], draft[places[: nodes.inner]], check=False)
-        try:
-            law = verifier.law(drafted)
-            if not isinstance(law, AcceptanceLaw) or law.tree is not drafted:
-                raise TypeError(f"got {type(law).__name__}")
-            table = _working_joint(law)
-        except (Exception, SystemExit) as error:  # whatever a user's function does
-            raise ValueError(
-                f"{verifier.name} failed on the drafted paths {shown_paths(instance, leaves)}: "
-                f"{type(error).__name__}: {error}; "
-                "expected the AcceptanceLaw of the tree it was given"
-            ) from error
+        table = verifier.ask(drafted, _working_joint)
         if len(faults) < FAULTS_SHOWN and (
             sum(table.ravel()) != 1 or any(mass < 0 for mass in table.ravel())
         ):
@@ -160,12 +159,13 @@ def _everything_drafted(
     if verifier.scores is not None and count > SCORES_FROM:
         scored = list(scored_picks(verifier.scores, instance, paths))
         return scored, len(scored)
-    check_count(count, paths)
+    check_count(count, paths, INSTEAD)
     return drafted_tuples(instance, paths, ordered=verifier.ordered), count
 
 
 def draft_tree(instance: Instance, leaves: DraftedTuple) -> DraftTree:
     """The drafted tree of these leaves of an instance."""
+    check_instance(instance)
     return DraftTree.from_instance(instance, [instance.tree.path(leaf) for leaf in leaves])
 
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from nodebudget.lp.numbers.rationals import shortened
+
 LOSSLESS = ("output", "prefix-matching", "joint law", "accepted tokens")
 """Properties of a lossless verifier; a fault in one of them means that the output is not the target's."""
 
@@ -78,6 +80,12 @@ class TrialFindings:
     accepted_high: float
     optimum: float | None
 
+    def __repr__(self) -> str:
+        return (
+            f"TrialFindings({shortened(self.instance)}, K={self.paths}: {self.samples} requests, evidence "
+            f"10^{self.log10_evidence:.1f}, alarm at 10^{self.log10_threshold:.1f})"
+        )
+
 
 @dataclass(frozen=True)
 class SamplerAudit:
@@ -137,6 +145,14 @@ class SamplerAudit:
             "faults": [plain(fault) for fault in self.faults],
             "trials": [plain(trial) for trial in self.trials],
         }
+
+    def __repr__(self) -> str:
+        properties = ", ".join(dict.fromkeys(fault.property for fault in self.faults))
+        verdict = f"FAULTY ({properties})" if self.faults else "passed"
+        return (
+            f"SamplerAudit({shortened(self.sampler)}: {verdict}, {self.samples} requests on "
+            f"{len(self.trials)} instances)"
+        )
 
     def __str__(self) -> str:
         verdict = "passed" if self.passed else "FAULTY"

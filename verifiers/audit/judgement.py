@@ -10,8 +10,9 @@ import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, accepted_tokens, violated_antichains
 from nodebudget.lp.drafting.iid_paths import hit_probability
+from nodebudget.lp.instances.tables import html_table, node_name, to_frame
 from nodebudget.lp.instances.trees import format_context
-from nodebudget.lp.numbers.rationals import Array, exact_array, to_fmpq, to_fraction
+from nodebudget.lp.numbers.rationals import Array, exact_array, shortened, to_fmpq, to_fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,7 @@ class ExactAudit:
 
     Attributes:
         verifier: its name.
+        instance: what it was judged on, exact.
         paths: number K of drafted paths.
         accepted_tokens: E|Z|.
         optimum: OPT_K, which no valid verifier exceeds.
@@ -33,6 +35,7 @@ class ExactAudit:
     """
 
     verifier: str
+    instance: Instance
     paths: int
     accepted_tokens: Fraction
     optimum: Fraction
@@ -52,6 +55,39 @@ class ExactAudit:
     def lossless(self) -> bool:
         """True when nothing is wrong."""
         return not self.faults
+
+    def __repr__(self) -> str:
+        return f"ExactAudit({shortened(self.verifier)}, K={self.paths}: {self._summary()})"
+
+    def _summary(self) -> str:
+        count = len(self.faults)
+        verdict = "lossless" if self.lossless else f"NOT lossless, {count} fault{'s'[: count > 1]}"
+        share = f" ({float(self.accepted_tokens / self.optimum):.2%})" if self.optimum else ""
+        return f"{verdict}, E|Z| {float(self.accepted_tokens):.6g} of OPT {float(self.optimum):.6g}{share}"
+
+    def _repr_html_(self) -> str:
+        tree, instance = self.instance.tree, self.instance
+        columns = (instance.joint_target, instance.joint_draft, self.budgets)
+        rows = ([node_name(tree, z), *(column[z] for column in columns)] for z in range(1, len(tree)))
+        faults = html_table(["fault"], [[fault] for fault in self.faults]) if self.faults else ""
+        caption = f"{self.verifier}, K = {self.paths}: {self._summary()}"
+        return html_table(["node z", "p(z)", "q(z)", "D(z)"], rows, caption, count=len(tree) - 1) + faults
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row per node, the root first: its tokens, p(z), q(z), D(z), Pr[Z = z], all exact.
+
+        Raises ImportError where pandas is not installed.
+        """
+        tree = self.instance.tree
+        return to_frame(
+            {
+                "node": [format_context(tree.path(node)) for node in range(len(tree))],
+                "target": self.instance.joint_target.tolist(),
+                "draft": self.instance.joint_draft.tolist(),
+                "budget": self.budgets.tolist(),
+                "stop": [sum(row, Fraction(0)) for row in self.joint.tolist()],
+            }
+        )
 
 
 def judge(
@@ -95,6 +131,7 @@ def judge(
         faults.append(f"E|Z| = {value} is above OPT_{paths} = {optimum}, which no valid verifier exceeds")
     return ExactAudit(
         verifier=name,
+        instance=instance,
         paths=paths,
         accepted_tokens=value,
         optimum=optimum,

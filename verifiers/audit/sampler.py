@@ -11,11 +11,11 @@ import numpy as np
 from nodebudget.lp import Instance, solve_multi_path
 from nodebudget.lp.instances.trees import format_context
 
-from .calls import PAD, Caller, OutputError, Sampler, sampler_name
 from .contract import check_contract
 from .evidence import MeanTest, StringTest
 from .findings import LOSSLESS, Fault, SamplerAudit, TrialFindings, law_text
 from .requests import Backend, Drafter, Drawn, Source
+from .sampler_calls import PAD, Caller, OutputError, Sampler, sampler_name
 from .trial_instances import TrialInstance, default_instances
 
 FIRST_LOOK = 250

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .calls import PAD, Caller
 from .requests import Drawn, Source
+from .sampler_calls import PAD, Caller
 
 CALLS = 16
 """Batches that are permuted and padded on each instance."""

@@ -10,15 +10,22 @@ import numpy as np
 from flint import fmpq
 from nodebudget.lp import Instance, solve_multi_path
 from nodebudget.lp.drafting.iid_paths import check_paths
-from nodebudget.lp.drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes
+from nodebudget.lp.drafting.tuples import (
+    DraftedTuple,
+    check_count,
+    count_drafted_tuples,
+    drafted_tuples,
+    prefixes,
+)
+from nodebudget.lp.instances.instance import check_instance
+from nodebudget.lp.instances.progress import watched
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import exact_array, to_fmpq
-from tqdm import tqdm
 
-from .calls import PAD, OutputError, read_emitted, sampler_name
 from .coins import Coin, NotAThresholdRuleError, boxes
-from .exact import certified_value, check_count, shown_paths
+from .exact import INSTEAD, certified_value, shown_paths
 from .judgement import ExactAudit, judge
+from .sampler_calls import PAD, OutputError, read_emitted, sampler_name
 
 FLOAT_ROUNDING = Fraction(1, 10**9)
 """Deviation that is put down to rounding where the sampler computes in floats."""
@@ -57,22 +64,22 @@ def audit_threshold_sampler(
     certificate, a sampler that raises or returns something else than tokens, and, with the reason, a sampler
     that does something else with a coin than compare it.
     """
+    check_instance(instance)
     check_paths(paths)
-    if coins < 0:
+    if not isinstance(coins, int) or coins < 0:
         raise ValueError(
-            f"coins: got {coins}; expected how many uniform numbers the sampler takes, at least 0"
+            f"coins: got {coins!r}; expected how many uniform numbers the sampler takes, at least 0"
         )
     if rows not in ROWS:
         raise ValueError(f"rows: got {rows!r}; expected one of {', '.join(ROWS)}")
     instance = instance.to_exact()
     count = count_drafted_tuples(instance, paths)
-    check_count(count, paths)
+    check_count(count, paths, INSTEAD)
     best = certified_value(solve_multi_path(instance, paths))
     tree = instance.tree
     total = np.full((len(tree), tree.vocab), fmpq(0), dtype=object)
     faults: list[str] = []
-    every = drafted_tuples(instance, paths)
-    for leaves, mass in tqdm(every, total=count, unit="tuple", leave=False, delay=2, disable=None):
+    for leaves, mass in watched(drafted_tuples(instance, paths), "tuple", count):
         for volume, emitted in _outputs(sampler, instance, leaves, coins, rows):
             node = tree.find(emitted[:-1])
             total[node, emitted[-1]] += to_fmpq(mass * volume)

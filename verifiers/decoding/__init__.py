@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+try:
+    import torch  # noqa: F401
+    import transformers  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"nodebudget.verifiers.decoding needs the extra llm ({error.name} is missing); pip install 'nodebudget[llm]'",
+        name=error.name,
+    ) from None
+
 from .loop import Decoder
 from .models import ModelPair, load_pair
 from .presets import PRESETS, Preset

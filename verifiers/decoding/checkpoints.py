@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from nodebudget.lp.numbers.rationals import shortened
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from .files import cache_folder, whole_folder
@@ -92,7 +93,9 @@ def _locate(source: str) -> tuple[str, str | None]:
             )
         return str(path), files[0].name
     if not re.fullmatch(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", source) or source.endswith(".gguf"):
-        raise ValueError(f"{source!r}: no such folder or file, and no name of a repository of the hub")
+        raise ValueError(
+            f"{shortened(source)}: no such folder or file, and no name of a repository of the hub"
+        )
     return source, None
 
 
@@ -109,9 +112,9 @@ def _in_hub_cache(repository: str) -> bool:
 
 
 def _read(auto: Any, source: str, folder: str, **options: Any) -> Any:
-    """`from_pretrained`, whose many kinds of failure become a ValueError of one line."""
+    """`from_pretrained` without any code of the repository, its many kinds of failure a ValueError of one line."""
     try:
-        return auto.from_pretrained(folder, **options)
+        return auto.from_pretrained(folder, trust_remote_code=False, **options)
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
@@ -132,7 +135,9 @@ def _read_gguf(folder: str, gguf: str) -> tuple[Any, Any]:
     config = copy.deepcopy(read.config)
     if hasattr(config, "quantization_config"):
         del config.quantization_config
-    model = type(read).from_pretrained(None, config=config, state_dict=read.state_dict())
+    model = type(read).from_pretrained(
+        None, config=config, state_dict=read.state_dict(), trust_remote_code=False
+    )
     model.generation_config = read.generation_config
     return model, tokenizer
 

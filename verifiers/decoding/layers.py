@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from nodebudget.lp.numbers.rationals import shortened
 from torch import nn
 from transformers import PreTrainedModel
 
@@ -104,7 +105,7 @@ def parse_spans(text: str) -> tuple[int, ...]:
         start, end = (int(span[1]), int(span[2] or span[1])) if span else (1, 0)
         if start > end or end - start > MAX_SPAN:
             raise ValueError(
-                f"{part.strip()!r} is no layer or span of layers; write them as 0-2,29, counted from 0"
+                f"{shortened(part.strip())} is no layer or span of layers; write them as 0-2,29, counted from 0"
             )
         numbers += range(start, end + 1)
     return tuple(numbers)

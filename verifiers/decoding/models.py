@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from nodebudget.lp.numbers.rationals import shortened
 from transformers import PreTrainedModel
 
 from .checkpoints import load_checkpoint
@@ -163,7 +164,7 @@ def parse_dtype(dtype: torch.dtype | str) -> torch.dtype | str:
         return dtype
     found = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype
     if not isinstance(found, torch.dtype) or not found.is_floating_point:
-        raise ValueError(f"dtype must be auto, float32, bfloat16, float16 or float64; got {dtype!r}")
+        raise ValueError(f"dtype must be auto, float32, bfloat16, float16 or float64; got {shortened(dtype)}")
     return found
 
 
@@ -177,5 +178,7 @@ def parse_device(device: torch.device | str | None) -> torch.device:
     except (RuntimeError, AssertionError, ValueError) as error:
         # The assertion is how a build of torch without CUDA refuses.
         reason = (str(error).strip().splitlines() or ["no reason given"])[0]
-        raise ValueError(f"device {str(device)!r} cannot be used on this machine; {reason}") from error
+        raise ValueError(
+            f"device {shortened(str(device))} cannot be used on this machine; {reason}"
+        ) from error
     return parsed

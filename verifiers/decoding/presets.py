@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nodebudget.lp.numbers.rationals import shortened
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -58,5 +60,5 @@ def get_preset(name: str) -> Preset:
         return PRESETS[name]
     except KeyError:
         raise ValueError(
-            f"no model pair {name!r}; there are {', '.join(PRESETS)}, or give --target and --draft"
+            f"no model pair {shortened(name)}; there are {', '.join(PRESETS)}, or give --target and --draft"
         ) from None

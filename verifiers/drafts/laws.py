@@ -7,6 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import array_api_compat
+from nodebudget.lp.instances.arguments import check_kind
+from nodebudget.lp.instances.tables import html_table
+from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import to_fraction
 
 from ..arithmetic.arrays import Array
@@ -29,6 +32,7 @@ class AcceptanceLaw:
             rows: from an index array (m,) of nodes to (m, V), the law of Y given Z = node. Called with an
                 array on the tree's device, whose values it must not read on the host.
         """
+        check_kind("tree", tree, DraftTree, "the DraftTree that the verifier was given")
         _check_shape("stop", stop, tree, (len(tree.nodes),), "one entry per node")
         self.tree = tree
         numbers = tree.arrays.numbers
@@ -55,6 +59,20 @@ class AcceptanceLaw:
             arrays.sum(table),
             lambda index: arrays.normalise(arrays.take(table, index), lambda: arrays.take(target, index)),
         )
+
+    def __repr__(self) -> str:
+        nodes = self.tree.nodes
+        return (
+            f"AcceptanceLaw(E|Z| = {float(self.expected_accepted):.6g}, paths={nodes.paths}, depth={nodes.depth}, "
+            f"vocab={self.tree.vocab}, nodes={len(nodes)}, {self.tree.arrays.precision})"
+        )
+
+    def _repr_html_(self) -> str:
+        nodes = self.tree.nodes
+        rows = (
+            [format_context(nodes.path(node)) or "root", mass] for node, mass in enumerate(self.stop.tolist())
+        )
+        return html_table(["node z", "Pr[Z = z]"], rows, repr(self), count=len(nodes))
 
     @cached_property
     def stop(self) -> Array:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from nodebudget.lp.instances.arguments import described
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -155,6 +156,11 @@ def _families(nodes: Sequence[int], continuations: Sequence[Sequence[int]]) -> t
 
 
 def _read_paths(paths: Any) -> list[list[int]]:
+    if isinstance(paths, Set | Mapping | str) or not isinstance(paths, Iterable):
+        raise ValueError(
+            f"paths: got {described(paths)}; expected K x L token ids: K independent draws from the draft in drafting "
+            "order, a path that was drafted twice given twice"
+        )
     listed = [_listed(path) for path in _listed(paths)]
     if not listed:
         raise ValueError("paths: got no path; expected K >= 1 drafted paths")

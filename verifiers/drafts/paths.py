@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from nodebudget.lp.instances.instance import Instance
+from nodebudget.lp.instances.arguments import check_kind
+from nodebudget.lp.instances.instance import Instance, check_instance
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import exact_array
 
 from ..arithmetic.arrays import DTYPES, Array, Arrays
 from .given_rows import GivenRows
+from .instance_rows import instance_rows
 from .nodes import PathNodes
+from .read_rows import call_rows, check_rows, read_rows, rounding_of, sum_tolerance, undrafted
 from .row_pairs import row_pairs
-from .rows import call_rows, check_rows, read_rows, rounding_of, sum_tolerance, undrafted
 
 Rows = Array | Callable[[tuple[int, ...]], Any]
 """Next-token laws: an array, or a function from a context (tuple of token ids) to its law."""
@@ -31,8 +32,8 @@ class DraftTree:
     their sum, so that rows given in float16 or bfloat16 are laws again. That is done when a row is needed: the
     caller's arrays are never changed, and should not be until a sample is drawn.
 
-    The draft rows must be the very laws that the paths were drawn from, after temperature, top-k and top-p,
-    and the target rows must have gone through the same processing.
+    The draft rows must be the very laws that the paths were drawn from, after temperature, top-k and top-p; the
+    target rows must have gone through the same. The paths must be i.i.d. draws from them.
 
     Attributes:
         nodes: the distinct nodes (`PathNodes`); n of them, `nodes.inner` above the leaves.
@@ -65,6 +66,7 @@ class DraftTree:
         Raises ValueError for rows of the wrong shape, of different kinds or on different devices, for a
         drafted token outside the vocabulary, and for what `check` finds.
         """
+        check_kind("nodes", nodes, PathNodes, "a PathNodes; `from_paths` takes paths themselves")
         if dtype not in DTYPES:
             raise ValueError(
                 f"dtype: got {dtype!r}; expected {' or '.join(DTYPES)}, for rows of any precision"
@@ -129,33 +131,22 @@ class DraftTree:
     def from_instance(cls, instance: Instance, paths: Any) -> DraftTree:
         """Build from drafted paths of an instance; exact where the instance is.
 
-        A drafted token that a sparse instance has no node for has target probability zero: it is never
-        accepted, and neither is anything below it. The rows below it are taken as uniform; they do not
-        matter.
+        The paths are K independent draws from the draft, in drafting order, as `instance.draw_paths(K, seed)` gives
+        them; a path that was drafted twice is there twice. Verifiers answer for paths that came about in this way.
+        The paths of a tree that was drafted otherwise, such as the two likeliest tokens in every context, cannot be
+        told from draws: laws are given for them, too, but they are not those of a lossless verifier of such trees,
+        and E|Z| over them means nothing. Only what cannot be draws at all is refused.
 
-        Raises ValueError for paths that are not of the instance's depth, a token outside its vocabulary, and
-        a drafted token to which the draft gives probability zero.
+        A drafted token that a sparse instance has no node for has target probability zero: neither it nor anything
+        below it is ever accepted. The rows below it are taken as uniform; they do not matter.
+
+        Raises ValueError for what is no instance, a set or mapping of paths (which has no order, and a path only
+        once), paths of another length than the instance's depth, a token outside its vocabulary, and a drafted
+        token to which the draft gives probability zero.
         """
+        check_instance(instance)
         nodes = PathNodes(paths)
-        if nodes.depth != instance.depth:
-            raise ValueError(f"paths: got {nodes.depth} tokens a path; expected the depth, {instance.depth}")
-        if nodes.token.max() >= instance.vocab:
-            node = int(np.argmax(nodes.token >= instance.vocab))
-            outside = f"token {nodes.token[node]} is outside the vocabulary 0..{instance.vocab - 1}"
-            raise ValueError(f"{nodes.where_drafted(node)}: {outside}")
-        target, draft = [], []
-        uniform = [Fraction(1, instance.vocab) if instance.exact else 1.0 / instance.vocab] * instance.vocab
-        places: list[int | None] = []
-        for node in range(len(nodes)):
-            place = _place(instance, nodes, node, places)
-            places.append(place)
-            target.append(uniform if place is None else instance.target_law(place))
-            if node < nodes.inner:
-                draft.append(uniform if place is None else instance.draft_law(place))
-            if node and not draft[nodes.parent[node]][nodes.token[node]] > 0:
-                raise ValueError(undrafted(nodes, node))
-        kind = object if instance.exact else np.float64
-        return cls(nodes, np.array(target, dtype=kind), np.array(draft, dtype=kind), check=False)
+        return cls(nodes, *instance_rows(instance, nodes), check=False)
 
     def __repr__(self) -> str:
         return (
@@ -307,23 +298,3 @@ class DraftTree:
         for node in range(1, len(self.nodes)):
             if not self.drafted[node - 1] > 0:
                 raise ValueError(undrafted(self.nodes, node))
-
-
-def _place(instance: Instance, nodes: PathNodes, node: int, places: list[int | None]) -> int | None:
-    """The instance's node of a drafted node, None where a sparse instance has none."""
-    if node == 0:
-        return 0
-    above = places[nodes.parent[node]]
-    if above is None:
-        return None
-    children = instance.tree.children(above)
-    token = int(nodes.token[node])
-    below = children.start + int(np.searchsorted(instance.tree.token[children.start : children.stop], token))
-    if below < children.stop and instance.tree.token[below] == token:
-        return below
-    if instance.target_law(above)[token] > 0 and instance.draft_law(above)[token] > 0:
-        raise ValueError(
-            f"the instance has no node {format_context(nodes.path(node))!r}, to which both models give "
-            "probability; expected a tree that has every such node"
-        )
-    return None

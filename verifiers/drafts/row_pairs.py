@@ -35,7 +35,7 @@ class RowPairs:
                 self.arrays.clear(left, without[some])
             return self.arrays.sum(left) / factor
 
-        return self.arrays.in_parts(len(index), self.target.rows.shape[1], part)
+        return self.arrays.in_slices(len(index), self.target.rows.shape[1], part)
 
     def left_rows(self, index: Array, taken: Array, share: Array | None = None) -> tuple[Array, Array]:
         """(m, V), what `left_sums` adds up, in memory of its own, times a factor for each row; and the factors, (m,).
@@ -52,7 +52,7 @@ class RowPairs:
 
     def served(self, index: Array) -> Callable[[Array], Array]:
         """From shares (m,) to the sums over tokens of min(draft, share target), of laws, (m,), above the leaves."""
-        parts = self.arrays.parts(len(index), self.target.rows.shape[1])
+        parts = self.arrays.slices(len(index), self.target.rows.shape[1])
         laws = [(self.target.laws(index[some]), self.draft.laws(index[some])) for some in parts]
 
         def sums(share: Array) -> Array:
@@ -73,7 +73,7 @@ class RowPairs:
             self.arrays.clear(rows, without[some])
             return self.arrays.sum(rows)
 
-        return self.arrays.in_parts(len(index), self.target.rows.shape[1], part)
+        return self.arrays.in_slices(len(index), self.target.rows.shape[1], part)
 
 
 class CompiledPairs(RowPairs):

@@ -1,1 +1,29 @@
-"""The verifiers to be read: Fractions, a few lines each, in the symbols of docs/mathematics.md."""
+"""The verifiers to be read: Fractions, a few lines each, in the symbols of docs/mathematics.md.
+
+Read first: `bv.py`, block verification along one path; then `gbv.py`, which picks the path. `mixed.py` picks it by
+scores (`scores.py`), with the orderings of `orderings.py`. `token.py`, `nss.py`, `specinfer.py` and `spectr.py` walk
+down from the root, `traversal.py` works from the leaves up. `shared.py` has the four functions that several use.
+
+Each file has one function `law(paths, target, draft)`:
+
+    paths   the K drafted paths, a tuple of token tuples of one length L
+    target  from a context (a tuple of tokens) to the target's next-token law there, a list of V Fractions
+    draft   the draft's, likewise
+
+and gives {(Z, Y): Pr[Z, Y given the paths]}: Z is the accepted context, Y the token that is emitted after it. Nothing
+here is fast. The fast twins are in `nodebudget.verifiers.algorithms`, and the tests compare the two exactly.
+`on_tree(law)` is the same law as a function of a `DraftTree`, for the judges in `nodebudget.verifiers.audit`.
+
+>>> from fractions import Fraction
+>>> p, q = [Fraction(1, 3), Fraction(2, 3)], [Fraction(2, 3), Fraction(1, 3)]
+>>> found = bv.law(((0,),), lambda context: p, lambda context: q)
+>>> print(found[(), 1], sum(found.values()))
+1/2 1
+"""
+
+from __future__ import annotations
+
+from . import bv, gbv, mixed, nss, specinfer, spectr, token, traversal
+from .adapter import on_tree
+
+__all__ = ["bv", "gbv", "mixed", "nss", "on_tree", "specinfer", "spectr", "token", "traversal"]

@@ -169,6 +169,74 @@ def test_a_users_verifier_by_name(decode: Callable[..., tuple[int, str, str]], f
     assert row["speedup"] is None
 
 
+FAILING = """
+from nodebudget.verifiers import AcceptanceLaw
+
+calls = 0
+
+
+def nothing(tree):
+    joint = tree.target * 0
+    joint[0] = tree.target[0]
+    return AcceptanceLaw.from_joint(tree, joint)
+
+
+def late(tree):
+    global calls
+    calls += 1
+    return nothing(tree) if calls < 10 else 1 / 0
+
+
+def leaves(tree):
+    raise SystemExit("enough")
+
+
+def none(tree):
+    return None
+"""
+
+
+def test_a_verifier_that_fails_does_not_take_the_others_with_it(
+    decode: Callable[..., tuple[int, str, str]], folder: Path
+) -> None:
+    (folder / "failing_verifiers.py").write_text(FAILING)
+    names = "bv,failing_verifiers:late,failing_verifiers:leaves,failing_verifiers:none,nss"
+    options = (*LOCAL, *ENOUGH, "--max-new-tokens", "6", "--json")
+    code, out, err = decode(*options, "--compare", names, "--out", "kept", "--text")
+    assert code == 2
+    (line,) = (line for line in err.splitlines() if line.startswith("nodebudget: "))
+    assert "verifier 'failing_verifiers:late' failed on prompt 'prompts/1': " in line  # its tenth token
+    assert "ZeroDivisionError: division by zero (failing_verifiers.py, line 16)" in line
+    assert "verifier 'failing_verifiers:leaves' failed on prompt 'prompts/0': SystemExit: enough" in line
+    assert "verifier 'failing_verifiers:none' failed on prompt 'prompts/0': " in line
+    report = json.loads(out)
+    assert [row["verifier"] for row in report["results"]] == ["autoregressive", "bv", "nss"]
+    assert list(report["failed"]) == [f"failing_verifiers:{name}" for name in ("late", "leaves", "none")]
+    saved = pq.read_table(folder / "kept" / "prompts.parquet")
+    assert set(saved["verifier"].to_pylist()) == {"autoregressive", "bv", "nss"}
+    assert json.loads(saved.schema.metadata[b"nodebudget"])["failed"] == report["failed"]
+
+    code, out, err = decode(*options, "--compare", "bv,nss", "--text")
+    whole = json.loads(out)
+    assert (code, whole["failed"]) == (0, {})
+    kept = [each for each in whole["outputs"] if each["verifier"] in ("autoregressive", "bv", "nss")]
+    assert report["outputs"] == kept  # the runs that finished are what they would have been
+
+
+def test_where_nothing_is_left_there_is_no_answer(
+    decode: Callable[..., tuple[int, str, str]], folder: Path
+) -> None:
+    (folder / "failing_verifiers.py").write_text(FAILING)
+    options = (*LOCAL, *ENOUGH, "--verifier", "failing_verifiers:leaves", "--max-new-tokens", "6")
+    code, out, err = decode(*options, "--no-baseline", "--json")
+    assert (code, out) == (2, "")
+    assert "failed on prompt 'prompts/0': SystemExit: enough" in err
+    code, out, _ = decode(*options)
+    assert code == 2
+    assert "failed: failing_verifiers:leaves on prompt 'prompts/0': SystemExit: enough" in out
+    assert "autoregressive" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -180,7 +248,7 @@ def test_a_users_verifier_by_name(decode: Callable[..., tuple[int, str, str]], f
         ((*LOCAL, *ENOUGH, "--compare", "bv,bv"), "expected at least one, each of them once"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--paths", "0"), "--paths: got 0; expected at least 1"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--length", "-1"), "--length: got -1; expected at least 1"),
-        ((*LOCAL, *ENOUGH, "--verifier", "bv", "--paths", "two"), "valid integer"),
+        ((*LOCAL, *ENOUGH, "--verifier", "bv", "--paths", "two"), "got 'two'; expected an integer in"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--temperature", "-1"), "temperature must be a finite number"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--max-new-tokens", "0"), "--max-new-tokens: got 0"),
         ((*LOCAL, *ENOUGH, "--verifier", "bv", "--seed", "-1"), "--seed: got -1"),

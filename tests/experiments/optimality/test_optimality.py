@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from nodebudget.experiments.optimality import OptimalityConfig
+from nodebudget.experiments.optimality import OptimalityConfig, OptimalityResult
 from nodebudget.experiments.optimality.local_tokens import with_local_tokens
 from nodebudget.experiments.optimality.report import means
 from nodebudget.experiments.optimality.run import SCHEMA, context_rows
@@ -72,7 +74,7 @@ def test_a_verifier_without_its_one_pass_agrees(monkeypatch: pytest.MonkeyPatch)
     full, found = expand(llama)
     for name in ("spectr",):
         known = enumerated(name, full, 2)
-        sampled = VERIFIERS[name].__class__(**{**vars(VERIFIERS[name]), "budgets": None})
+        sampled = VERIFIERS[name].__class__(**{**vars(VERIFIERS[name]), "one_pass": None})
         monkeypatch.setitem(VERIFIERS, name, sampled)
         config = OptimalityConfig("none", (2,), 2, samples=400, verifiers=(name,))
         (row,) = context_rows(config, {"context": 0}, found)
@@ -245,3 +247,16 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert out == ""
     (line,) = (line for line in err.splitlines() if line.startswith("nodebudget: "))
     assert message in line
+
+
+def test_a_result_is_one_line_and_a_data_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"context": context, "paths": 2, "verifier": name} for context in (0, 1) for name in ("bv", "gbv")
+    ]
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    result = OptimalityResult(OptimalityConfig("none", (2,), 3), "a pair", (), table)
+    assert repr(result) == "OptimalityResult('a pair', 2 contexts, L=3, K=2, 4 rows)"
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=lambda columns: columns))
+    columns = result.to_frame()
+    assert list(columns) == SCHEMA.names
+    assert columns["verifier"] == ["bv", "gbv", "bv", "gbv"]

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from nodebudget.experiments.studies.cost_model import PHASES, best_paths, check, phase_milliseconds
+from nodebudget.experiments.storage.results import write_table
+from nodebudget.experiments.studies.cost_model import (
+    COLUMNS,
+    PHASES,
+    best_paths,
+    check,
+    main,
+    phase_milliseconds,
+)
 
 
 def row(
@@ -74,3 +85,28 @@ def test_where_a_wider_block_stops_paying() -> None:
 def test_rows_of_several_settings_are_refused(rows: list[dict[str, Any]]) -> None:
     with pytest.raises(ValueError, match="got several lengths or temperatures, or none"):
         check(rows)
+
+
+def test_the_script_prints_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rows of `test_by_hand`: 450 ms and 4 tokens per second at K = 2, a third more than measured."""
+    file = tmp_path / "study.parquet"
+    monkeypatch.setattr(sys, "argv", ["cost_model", str(file)])
+    write_table(file, pa.Table.from_pylist(MADE_UP), {})
+    main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split() == ["gbv", "2", "450.0", "4.00", "3.00", "+33%"]
+    assert lines[-1][:-1] == "gbv: by prediction the best K is "
+    assert lines[-1][-1] in "12"  # 4 tokens per second with either
+    assert len(lines) == 5
+    for column in COLUMNS:
+        write_table(file, pa.Table.from_pylist(MADE_UP).drop_columns([column]), {})
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 2
+        assert f"got no column {column}; expected verifier" in capsys.readouterr().err
+    file.write_text("no table")
+    with pytest.raises(SystemExit):
+        main()
+    assert "is not a result file" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,22 @@ def test_bad_files_are_refused(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(text)
     with pytest.raises(ValueError, match=said):
         load_study(tmp_path / "study.toml")
+
+
+def test_a_verifier_that_fails_ends_a_study(
+    study: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stored run has all verifiers; the runs before it are kept, and the study goes on from there."""
+    real, seen = decode_study.run_decode, []
+
+    def failing(config: DecodeConfig) -> Any:
+        seen.append(config)
+        found = real(config)
+        return replace(found, failed={"traversal": "prompt 'p': no reason"}) if len(seen) == 3 else found
+
+    monkeypatch.setattr(decode_study, "run_decode", failing)
+    with pytest.raises(ValueError, match="verifier 'traversal' failed on prompt 'p': no reason"):
+        run_study(study, tmp_path / "study.parquet")
+    table = run_study(study, tmp_path / "study.parquet")
+    assert len(seen) == len(RUNS) + 1
+    assert table.num_rows == sum(3 if paths == 1 else 2 for *_, paths in RUNS)

@@ -11,6 +11,7 @@ import sys
 import time
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -64,7 +65,7 @@ def test_exact_rows_are_what_audit_and_bound_say(tmp_path: Path) -> None:
         assert Fraction(row["accepted_tokens_exact"]) == audit.accepted_tokens
         assert row["accepted_tokens"] == float(audit.accepted_tokens)
         assert row["share"] == pytest.approx(float(audit.accepted_tokens / optimum.value))
-        assert (row["how"] == "one pass") == (VERIFIERS[row["verifier"]].budgets is not None)
+        assert (row["how"] == "one pass") == (VERIFIERS[row["verifier"]].one_pass is not None)
 
 
 def test_every_row_once_in_a_fixed_order(finished: Path) -> None:
@@ -172,7 +173,7 @@ def test_other_configurations_and_other_code_are_refused(finished: Path, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--workers", "0"], "--workers: got '0'; expected an integer"),
+        (["--workers", "0"], "--workers: got 0; expected an integer from 1 to 1024"),
         (["--backend", "slurm"], "--backend: got 'slurm'; expected one of local, dask, ray"),
         (["--scheduler", "tcp://127.0.0.1:1"], "--scheduler: there is none with the local backend"),
         (["--out", "table.csv"], "--out: got 'table.csv'; expected a file name ending in .parquet"),
@@ -261,5 +262,17 @@ def test_a_user_s_verifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     rows = run_sweep(good, tmp_path / "good.parquet").table.to_pylist()
     assert [row["accepted_tokens"] for row in rows[::2]] == [0.0, 0.0]
     assert all(row["accepted_tokens"] > 0 for row in rows[1::2])
-    with pytest.raises(ValueError, match="sweep_trial:broken failed on a drafted tree"):
+    with pytest.raises(ValueError, match="sweep_trial:broken failed on the drafted paths"):
         run_sweep(SweepConfig(**base, verifiers=("sweep_trial:broken",)), tmp_path / "bad.parquet")
+
+
+def test_a_result_is_one_line_and_a_data_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = SweepConfig(
+        families=("flat",), vocab=(2,), depth=(1,), paths=(1, 2), seeds=(0, 1), verifiers=("bv",)
+    )
+    done = run_sweep(config, tmp_path / "small.parquet")
+    assert repr(done) == "SweepResult('small.parquet', 4 rows, 2 instances computed, 0 kept)"
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=lambda columns: columns))
+    columns = done.to_frame()
+    assert list(columns) == done.table.column_names
+    assert columns["paths"] == [1, 2, 1, 2]

@@ -293,6 +293,34 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         assert str(raised.value).startswith(f"{path}: ")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"vocab": 2', '"vocab": 2.0', "vocab: got 2.0; expected an integer of at least 1"),
+        ('"depth": 1', '"depth": 1.50e0', "depth: got 1.50e0; expected an integer of at least 1"),
+        ('"1/3"', '"1_0/30"', "token 0: got '1_0/30'; expected a rational in the digits 0 to 9"),
+        ('"1/3"', '"\N{ARABIC-INDIC DIGIT ONE}/3"', "expected a rational in the digits 0 to 9"),
+        ('"1/3"', "1_0", "not JSON"),
+        ('"1/3"', f'"-{"9" * 5000}"', "... (5001 characters); expected a finite number"),
+        ('"1/3"', f'"{"9" * 5000}"', "... (5003 characters); expected 1"),  # (3 * 10**5000 - 1)/3
+        ('"vocab"', f'"{"v" * 5000}": 1, "vocab"', "... (5002 characters); an instance has vocab, depth"),
+        ('"":', f'"{"0," * 2500}0":', "... (5003 characters)"),
+    ],
+)
+def test_a_file_is_quoted_as_it_was_written_and_in_short(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "instance.json"
+    text = '{"vocab": 2, "depth": 1, "target": {"": ["1/3", "2/3"]}, "draft": {"": ["2/3", "1/3"]}}'
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ValueError) as told:  # noqa: PT011
+        load_instance(path)
+    assert said in str(told.value)
+    assert len(str(told.value)) < 400 + len(str(path))
+    path.write_text(text)
+    assert load_instance(path).vocab == 2
+
+
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from drafted_tuples import OnADevice, accepted_tokens
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nodebudget.lp.instances.families import random_instance
 from nodebudget.lp.instances.instance import Instance
@@ -77,6 +77,9 @@ def assert_agreement(verifier: Verifier, exact: DraftTree) -> None:
 def test_floats_and_tensors_agree_with_rationals(
     verifier: Verifier, family: str, vocab: int, depth: int, count: int, zeros: float, seed: int
 ) -> None:
+    # At depth one several mixtures of orderings may accept most. Rationals take one of a small exact program, floats
+    # one of Frank-Wolfe steps: both are lossless with the same value, and are other laws of one drafted tuple.
+    assume(verifier.name != "mixed" or depth > 1)
     instance = random_instance(family, vocab, depth, seed, zeros=zeros)
     paths = draw_paths(instance, count, np.random.default_rng(seed))
     assert_agreement(verifier, DraftTree.from_instance(instance, paths))
@@ -114,3 +117,14 @@ def test_half_precision_rows_are_laws_after_conversion(verifier: Verifier, dtype
     normalised = [rows.double() / rows.double().sum(-1, keepdim=True) for rows in (target, draft)]
     same = verifier.law(DraftTree.from_paths(paths, *normalised))
     assert float((law.joint() - same.joint()).abs().sum()) < 1e-12
+
+
+def test_mixed_at_depth_one_accepts_as_much_in_floats_as_in_rationals() -> None:
+    """Where the mixture of orderings is not unique, too: the laws of one drafted tuple differ there."""
+    instance = random_instance("flat", 2, 1, 0)
+    law = VERIFIERS["mixed"].law
+    drafted = [(0,), (0,), (1,)]
+    exact, floats = (law(DraftTree.from_instance(each, drafted)) for each in (instance, instance.to_float()))
+    assert np.abs(exact.joint().astype(np.float64) - floats.joint()).sum() > 0.1
+    wanted = accepted_tokens(law, instance, 3)
+    assert abs(accepted_tokens(law, instance.to_float(), 3) - float(wanted)) < 1e-9

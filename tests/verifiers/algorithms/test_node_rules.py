@@ -29,7 +29,6 @@ def test_a_rule_of_ones_own_is_lossless_and_has_its_budgets() -> None:
     verifier = mixed_verifier(Selection(halves))
     found = audit_exact(verifier, INSTANCE, 2)
     assert found.lossless
-    assert verifier.budgets is not None
     assert (verifier.budgets(INSTANCE, 2) == found.budgets).all()
     # It does better than one class, so the rule was asked.
     assert (

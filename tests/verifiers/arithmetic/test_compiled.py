@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from nodebudget.lp.drafting import power_sums
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, sample
 from nodebudget.verifiers.algorithms import greedy_multipath
 from nodebudget.verifiers.algorithms import picked as picked_module
 from nodebudget.verifiers.algorithms.picked import CompiledPicked, compiled_pick
+from nodebudget.verifiers.arithmetic import ratio_keys, skewed_sums
 from nodebudget.verifiers.drafts import given_rows
 from nodebudget.verifiers.drafts.row_pairs import CompiledPairs
 
@@ -254,3 +258,9 @@ def test_a_ratio_that_is_no_float_goes_the_other_way() -> None:
     tree = DraftTree(nodes, target, draft)
     assert compiled_pick(tree) is None
     assert np.isfinite(joint("gbv", (nodes, target, draft))).all()
+
+
+def test_code_that_is_compiled_into_another_file_is_known_there() -> None:
+    """Else numba would go on with what it compiled before the change."""
+    compiled_in = b"".join(Path(module.__file__).read_bytes() for module in (ratio_keys, power_sums))
+    assert hashlib.sha256(compiled_in).hexdigest()[:16] == skewed_sums.COMPILED_IN

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from nodebudget.verifiers.decoding import PRESETS, load_pair
+from nodebudget.verifiers.decoding import PRESETS, checkpoints, load_pair
 from nodebudget.verifiers.decoding.checkpoints import _read_gguf
 from nodebudget.verifiers.decoding.files import cache_folder
 from nodebudget.verifiers.decoding.layers import is_layer_spec
@@ -52,6 +54,36 @@ def test_two_folders(folders: dict[str, str]) -> None:
     assert torch.equal(pair.target(ids).logits, tiny_llama(TOKENS)(ids).logits)
     assert not pair.target.training
     assert not pair.draft.training
+
+
+def test_code_of_a_repository_is_never_run(
+    folders: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every call says so, instead of trusting a default; a model that comes with code is refused."""
+    asked = []
+    for name in ("AutoModelForCausalLM", "AutoTokenizer"):
+        auto = getattr(checkpoints, name)
+
+        class Asked:
+            read = auto.from_pretrained
+
+            @classmethod
+            def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
+                asked.append(options["trust_remote_code"])
+                return cls.read(*arguments, **options)
+
+        monkeypatch.setattr(checkpoints, name, Asked)
+    load_pair(target=folders["llama"], draft=folders["gpt2"], device="cpu")
+    assert asked == [False] * 4
+    own = tmp_path / "own"
+    shutil.copytree(folders["bare"], own)
+    config = json.loads((own / "config.json").read_text())
+    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Own", "AutoModelForCausalLM": "own.Own"}}
+    (own / "config.json").write_text(json.dumps(config))
+    (own / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    with pytest.raises(ValueError, match="cannot be read as a model of transformers"):
+        load_pair(target=str(own), draft="first:1", device="cpu")
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(("target", "draft"), [("llama", "padded"), ("padded", "gpt2")])

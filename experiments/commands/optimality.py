@@ -1,0 +1,131 @@
+"""`nodebudget optimality`: verifiers against OPT_K on real contexts of a model pair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .answers import check_writable, interruptible, print_json
+from .options import (
+    Device,
+    Draft,
+    Dtype,
+    Json,
+    Length,
+    Pair,
+    Prompts,
+    Target,
+    Temperature,
+    TopK,
+    TopP,
+    integer,
+)
+
+EXAMPLE = """nodebudget optimality --pair smollm2/without-10-13 --prompts human-eval \\
+    --paths 1,2,4 --length 3 --top-k 8"""
+
+
+def optimality(
+    prompts: Prompts,
+    paths: Annotated[
+        str,
+        typer.Option(
+            metavar="KS", help="Numbers of i.i.d. drafted paths, such as 1,2,4.", show_default=False
+        ),
+    ],
+    length: Length,
+    pair: Pair = None,
+    target: Target = None,
+    draft: Draft = None,
+    contexts: Annotated[
+        int, typer.Option(metavar="N", parser=integer, help="One after each of the first N prompts.")
+    ] = 32,
+    continued: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=integer,
+            help="Up to N tokens of the target's own (a random number) follow the prompt.",
+        ),
+    ] = 32,
+    temperature: Temperature = 1.0,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    nodes: Annotated[
+        int,
+        typer.Option(metavar="N", parser=integer, help="Most nodes of a tree; a larger one is made shorter."),
+    ] = 2000,
+    verifier_names: Annotated[
+        str | None,
+        typer.Option(
+            "--verifiers",
+            metavar="NAMES",
+            help="As for audit, separated by commas; all when left out.",
+            show_default=False,
+        ),
+    ] = None,
+    samples: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=integer,
+            help="Random drafts where one pass over the tree is not enough.",
+        ),
+    ] = 500,
+    seed: Annotated[
+        int,
+        typer.Option(metavar="S", parser=integer, help="Of the continuations and the random drafts."),
+    ] = 0,
+    dtype: Dtype = "auto",
+    device: Device = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the rows there as Parquet; what an interrupted run has done is kept beside it.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure verifiers against OPT_K on contexts of a model pair.
+
+    After each context all tokens with mass under both models are expanded to a prefix tree, on which OPT_K is
+    solved and verifiers are evaluated. Choose --top-k or --top-p: without them every token has mass.
+
+    With --out, Ctrl-C or a kill loses the context in flight; the same command goes on, and reads a finished file.
+    """
+    from ..optimality import OptimalityConfig, run_optimality
+    from ..optimality.config import parse_numbers
+    from ..optimality.report import optimality_report, print_optimality
+
+    named = {} if verifier_names is None else {"verifiers": tuple(verifier_names.split(","))}
+    config = OptimalityConfig(
+        prompts=prompts,
+        paths=parse_numbers("--paths", paths),
+        length=length,
+        pair=pair,
+        target=target,
+        draft=draft,
+        contexts=contexts,
+        continued=continued,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        nodes=nodes,
+        samples=samples,
+        seed=seed,
+        dtype=dtype,
+        device=device,
+        **named,
+    )
+    if out is not None:
+        check_writable(out, "--out")
+    with interruptible(kept=out is not None):
+        result = run_optimality(config, out)
+    if as_json:
+        print_json(optimality_report(result))
+    else:
+        print_optimality(result)

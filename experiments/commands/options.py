@@ -1,0 +1,99 @@
+"""The options that several commands share, each defined once, and how the numbers of all of them are read.
+
+This module and those of the commands import nothing heavy, so that `nodebudget --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import arguments
+
+
+def integer(text: str | int) -> int:
+    """`arguments.integer`, its error one of the option."""
+    try:
+        return arguments.integer(str(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def decimal(text: str | float) -> float:
+    """`arguments.decimal`, its error one of the option."""
+    try:
+        return arguments.decimal(str(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+
+InstanceFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="An instance as JSON; the format is in the README.", show_default=False
+    ),
+]
+Paths = Annotated[
+    int,
+    typer.Option(
+        "--paths",
+        metavar="K",
+        parser=integer,
+        help="Number of i.i.d. drafted paths, at least 1.",
+        show_default=False,
+    ),
+]
+Length = Annotated[
+    int,
+    typer.Option(metavar="L", parser=integer, help="Tokens of each path, at least 1.", show_default=False),
+]
+Prompts = Annotated[
+    str,
+    typer.Option(
+        metavar="SPEC",
+        help="human-eval, gsm8k, math500, or a file .jsonl, .jsonl.gz or .parquet with a field prompt.",
+        show_default=False,
+    ),
+]
+Pair = Annotated[
+    str | None,
+    typer.Option(metavar="PAIR", help="A pair by name, such as smollm2/without-10-13.", show_default=False),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Instead of --pair: a folder, a .gguf file or a repository of the hub.",
+        show_default=False,
+    ),
+]
+Draft = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="With --target: likewise, or layers of the target (first:27, without:10-13).",
+        show_default=False,
+    ),
+]
+Temperature = Annotated[float, typer.Option(metavar="T", parser=decimal, help="Of both models; 0 is greedy.")]
+TopK = Annotated[
+    int | None,
+    typer.Option(metavar="N", parser=integer, help="Keep the N most likely tokens.", show_default=False),
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        parser=decimal,
+        help="Keep the most likely tokens with this much mass.",
+        show_default=False,
+    ),
+]
+Dtype = Annotated[str, typer.Option(metavar="TYPE", help="Of the weights: auto, float32, bfloat16, ...")]
+Device = Annotated[
+    str | None, typer.Option(metavar="D", help="cpu, cuda, ...; a GPU if there is one.", show_default=False)
+]
