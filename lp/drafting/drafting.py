@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..instances.instance import Instance
-from ..numbers.rationals import Array
+from ..numbers.rationals import Array, is_exact
 from .antichains import Antichain
 
 TREES_LIMIT = 250_000
@@ -38,13 +38,17 @@ class Drafting(ABC):
     def hit_probability(self, instance: Instance, nodes: Nodes) -> Any:
         """F(A): the probability that the drafted tree has a node of an antichain; exact for an exact instance."""
 
+    def drafted(self, instance: Instance) -> Array:
+        """bool array (n,): the nodes that can be drafted, F({z}) > 0."""
+        return np.array([bool(self.hit_probability(instance, (z,)) > 0) for z in range(len(instance.tree))])
+
     @abstractmethod
     def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
         """The separation oracle: antichains with D(A) > F(A), among them the most violated; [] where there is none.
 
         Args:
             instance: exact or float.
-            budgets: array (n,), of the same kind.
+            budgets: array (n,), of the same kind, that meet (2.2).
             limits: `tolerance`, `relative` and `limit`, as in `violated_antichains`.
 
         Raises ValueError where there are too many antichains to be sure.
@@ -76,6 +80,17 @@ class Drafting(ABC):
         require_full(instance, "the number of drafted nodes")
         hits = (self.hit_probability(instance, (node,)) for node in range(1, len(instance.tree)))
         return sum(hits, instance.draft[0] * 0)
+
+
+def never_drafted(
+    drafting: Drafting, instance: Instance, budgets: Array, tolerance: float = 0.0, limit: int | None = None
+) -> list[Antichain]:
+    """Single nodes that have a budget although they are never drafted."""
+    zero = budgets[0] * 0
+    above = np.asarray(budgets > (zero if is_exact(budgets) else tolerance), dtype=bool)
+    above[0] = False
+    broken = np.flatnonzero(above & ~drafting.drafted(instance)).tolist()
+    return [Antichain((z,), budgets[z], hit=zero) for z in broken[:limit]]
 
 
 def require_full(instance: Instance, what: str) -> None:

@@ -15,7 +15,7 @@ from ..instances.instance import Instance
 from ..instances.trees import format_context
 from ..numbers.rationals import Array, is_exact
 from .antichains import Antichain
-from .drafting import Drafting, Nodes
+from .drafting import Drafting, Nodes, never_drafted
 from .grown import Counted, Places
 from .supports import Support, support
 
@@ -30,18 +30,32 @@ class FixedTree(Drafting):
     def strings(self, instance: Instance) -> Strings:
         """The token strings of its nodes but the root, a parent before its children."""
 
+    def drafted(self, instance: Instance) -> Array:
+        """bool array (n,): the nodes of the tree."""
+        out = np.zeros(len(instance.tree), dtype=bool)
+        out[list(self.nodes(instance))] = True
+        return out
+
     def nodes(self, instance: Instance) -> frozenset[int]:
         """Its nodes on the instance's tree, the root with them."""
         found = (instance.tree.find(path) for path in self.strings(instance))
         return frozenset((0, *(node for node in found if node is not None)))
 
     def check(self, instance: Instance) -> None:
-        """Raise ValueError for strings longer than the depth or tokens outside the vocabulary."""
+        """Raise ValueError for a node that is not on the instance's tree, but for one without target mass."""
         for path in self.strings(instance):
             if len(path) > instance.depth or max(path) >= instance.vocab:
                 raise ValueError(
                     f"drafting {self}: the node {format_context(path)!r} is not on a tree of depth "
                     f"{instance.depth} over {instance.vocab} tokens"
+                )
+            above = instance.tree.find(path[:-1])
+            if above is None or instance.tree.child(above, path[-1]) is not None:
+                continue
+            if instance.target_law(above)[path[-1]] > 0:
+                raise ValueError(
+                    f"drafting {self}: the sparse instance has no node {format_context(path)!r}, to which the target "
+                    "gives probability; expected one with every drafted node"
                 )
 
     def hit_probability(self, instance: Instance, nodes: Nodes) -> Any:
@@ -59,15 +73,7 @@ class FixedTree(Drafting):
         limit: int | None = None,
     ) -> list[Antichain]:
         """Single nodes: those off the tree may have no budget, and for the others 2.2 is enough."""
-        self.check(instance)
-        drafted = self.nodes(instance)
-        zero = budgets[0] * 0
-        broken = [
-            z
-            for z in np.flatnonzero(np.asarray(budgets > tolerance, dtype=bool)).tolist()
-            if z not in drafted
-        ]
-        return [Antichain((z,), budgets[z], hit=zero) for z in broken[:limit]]
+        return never_drafted(self, instance, budgets, tolerance, limit)
 
     def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
         """The one tree."""

@@ -13,7 +13,7 @@ import numpy as np
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, fast, to_fraction
 from .antichains import Antichain
-from .drafting import TREES_LIMIT, Drafting, Nodes, require_full
+from .drafting import TREES_LIMIT, Drafting, Nodes, never_drafted, require_full
 from .supports import Support, support
 from .tables import AntichainTable
 
@@ -77,10 +77,15 @@ class GrownTree(Drafting):
         found = hits.get(0, zero)
         return to_fraction(found) if instance.exact else float(found)
 
+    def drafted(self, instance: Instance) -> Array:
+        """bool array (n,): every token with draft mass can be drawn."""
+        return np.asarray(instance.joint_draft > 0, dtype=bool)
+
     def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
         """By a table of all antichains (`AntichainTable`), where they are few enough."""
         self.check(instance)
-        return AntichainTable.of(instance, self).violated(budgets, **limits)
+        never = never_drafted(self, instance, budgets, limits.get("tolerance", 0.0), limits.get("limit"))
+        return never or AntichainTable.of(instance, self).violated(budgets, **limits)
 
     def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
         """Every tree, from the leaves up: the law of the set of nodes below one copy of a node."""

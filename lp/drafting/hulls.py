@@ -50,7 +50,7 @@ def subtree_hulls(
 
     Args:
         tree: the prefix tree.
-        budgets: (n,) nonnegative node budgets, as a list of numbers of one kind.
+        budgets: (n,) nonnegative node budgets, as a list of numbers of one kind; 0 where q(z) is.
         draft: (n,), q(y|z) of each node, likewise.
         draws: the number of draws at a node of each length, from the root on.
     """
@@ -125,7 +125,7 @@ def antichains_on_hull(
     Empty if and only if none is violated. The most violated comes first.
 
     Args:
-        instance, budgets: both exact or both float.
+        instance, budgets: both exact or both float; nodes that are never drafted have no budget.
         draws: the number of draws at a node of each length.
         tolerance, relative, limit: as in `violated_antichains`.
     """

@@ -61,9 +61,14 @@ class Problem:
         return Problem(self.instance.without_leaf_laws().to_float(), self.drafting)
 
     @cached_property
+    def live(self) -> Array:
+        """bool array (n,): the nodes that can have a budget: those with target mass that can be drafted."""
+        return np.asarray(self.instance.joint_target > 0, dtype=bool) & self.drafting.drafted(self.instance)
+
+    @cached_property
     def nodes(self) -> int:
-        """How many nodes can have a budget: those with both target and draft mass, the root included."""
-        return int(self.instance.live.sum())
+        """How many nodes can have a budget, the root included."""
+        return int(self.live.sum())
 
     @cached_property
     def single_hits(self) -> Array:

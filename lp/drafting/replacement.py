@@ -13,7 +13,7 @@ import numpy as np
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, to_fraction
 from .antichains import Antichain, violated_antichains
-from .drafting import Nodes
+from .drafting import Nodes, never_drafted
 from .grown import Counted, GrownTree, Places
 from .hulls import antichains_on_hull
 from .iid_paths import check_paths, hit_probability
@@ -42,7 +42,8 @@ class DrawnWithReplacement(GrownTree):
 
     def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
         """By the hull of what subtrees miss and are worth, exact at any size (statement 13.7)."""
-        return antichains_on_hull(instance, budgets, self.counts(instance.depth), **limits)
+        never = never_drafted(self, instance, budgets, limits.get("tolerance", 0.0), limits.get("limit"))
+        return never or antichains_on_hull(instance, budgets, self.counts(instance.depth), **limits)
 
     def most_nodes(self, instance: Instance) -> int:
         """As many at each length as copies, or as there are strings with draft mass."""

@@ -26,6 +26,9 @@ KINDS: dict[str, Callable[..., Drafting]] = {
     "delayed": Delayed,
 }
 
+DIGITS = 6
+"""Most digits of a number of draws."""
+
 EXAMPLES = "iid:4, with:2,2, without:2,2, top-sample:3,2, top:2,2, delayed:1,4 or tree:FILE"
 
 
@@ -54,7 +57,9 @@ def parse_drafting(spec: str) -> Drafting:
     numbers = rest.split(",")
     if kind not in KINDS or not colon or not all(n.isascii() and n.isdigit() for n in numbers):
         raise ValueError(f"drafting: got {shortened(spec)}; expected {EXAMPLES}")
-    counts = [int(number[:10]) for number in numbers]
+    if any(len(number) > DIGITS for number in numbers):
+        raise ValueError(f"drafting: got {shortened(spec)}; expected numbers of at most {DIGITS} digits")
+    counts = [int(number) for number in numbers]
     if len(counts) != {"iid": 1, "delayed": 2}.get(kind, len(counts)):
         wanted = "one number, iid:K" if kind == "iid" else "two numbers, delayed:TRUNK,K"
         raise ValueError(f"drafting: got {shortened(spec)}; expected {wanted}")

@@ -79,7 +79,10 @@ class AntichainTable:
     def violated(
         self, budgets: Array, *, tolerance: float = 0.0, relative: float = 0.0, limit: int | None = None
     ) -> list[Antichain]:
-        """The most violated antichains, the worst first; the arguments are those of `Drafting.violated`."""
+        """The most violated antichains, the worst first; the arguments are those of `Drafting.violated`.
+
+        Nodes that are never drafted must have no budget.
+        """
         totals = self._totals(fast(budgets))
         exact = is_exact(totals)
         ceiling = self.hit if exact else self.hit * (1 + relative) + tolerance

@@ -134,7 +134,7 @@ class BudgetVariables:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.instance = problem, problem.instance
         instance = self.instance
-        self.nodes = np.flatnonzero(instance.live)[1:]
+        self.nodes = np.flatnonzero(problem.live)[1:]
         self.column = np.full(len(instance.tree), -1, dtype=np.int64)
         self.column[self.nodes] = np.arange(len(self.nodes))
         self._one = instance.target[0]

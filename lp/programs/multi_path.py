@@ -25,7 +25,7 @@ def enumerated_program(instance: Instance, drafted: Drafted) -> LinearProgram:
     """
     problem = Problem(instance, as_drafting(drafted))
     variables = BudgetVariables(problem)
-    live, old = instance.tree.restrict(instance.live)
+    live, old = instance.tree.restrict(problem.live)
     count = count_antichains(live)
     if count > ENUMERATION_LIMIT:
         raise ValueError(

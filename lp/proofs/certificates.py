@@ -2,11 +2,11 @@
 
 Weak duality in the form used here: for multipliers y_A >= 0 of antichains, every feasible D has
 
-    sum D(z)  <=  sum_A y_A f(q(A))  +  sum_{y} p(y|root) T(y),
+    sum D(z)  <=  sum_A y_A F(A)  +  sum_{y} p(y|root) T(y),
     T(z) = max(0, 1 - sum of y_A over A containing z + sum_y p(y|z) T(zy)),
 
-because T(zy) is a feasible dual price of the row D(zy) <= p(y|z) D(z). Nodes with q(z) = 0 have T(z) = 0: their
-budget is zero, by the antichain {z}. So budgets that are feasible and multipliers that give the same number
+because T(zy) is a feasible dual price of the row D(zy) <= p(y|z) D(z). Nodes that are never drafted have T(z) = 0:
+their budget is zero, by the antichain {z}. So budgets that are feasible and multipliers that give the same number
 prove each other optimal.
 """
 
@@ -101,10 +101,9 @@ class Certificate:
             raise ValueError(
                 "a certificate needs an exact instance; take the rational reading, Instance.to_exact()"
             )
-        prices = target_matching_prices(instance, antichains)
-        return cls(
-            instance, as_drafting(drafted), accepted_tokens(budgets), budgets, tuple(antichains), prices
-        )
+        drafting = as_drafting(drafted)
+        prices = target_matching_prices(instance, drafting, antichains)
+        return cls(instance, drafting, accepted_tokens(budgets), budgets, tuple(antichains), prices)
 
     @property
     def paths(self) -> int | None:
@@ -164,7 +163,9 @@ class Certificate:
                 failures.append(f"the nodes {tight.nodes} are not an antichain without the root")
         if failures:
             return Verdict(tuple(failures))
-        if not np.array_equal(self.prices, target_matching_prices(self.instance, self.antichains)):
+        if not np.array_equal(
+            self.prices, target_matching_prices(self.instance, self.drafting, self.antichains)
+        ):
             failures.append("the prices of the target-matching rows do not follow from the multipliers")
         bound = dual_bound(self.instance, self.drafting, self.antichains)
         if bound != self.optimum:
@@ -259,7 +260,9 @@ class Certificate:
             ) from None
 
 
-def target_matching_prices(instance: Instance, antichains: Sequence[TightAntichain]) -> Array:
+def target_matching_prices(
+    instance: Instance, drafting: Drafting, antichains: Sequence[TightAntichain]
+) -> Array:
     """exact array (n,): the least dual prices T(z) that go with these antichain multipliers; 0 at the root."""
     tree = instance.tree
     own = fast(constant(instance.target, 1))
@@ -267,7 +270,7 @@ def target_matching_prices(instance: Instance, antichains: Sequence[TightAnticha
         for node in tight.nodes:
             own[node] -= fast(exact_array([tight.multiplier]))[0]
     target = fast(instance.target)
-    drafted = np.asarray(instance.joint_draft > 0, dtype=bool)
+    drafted = drafting.drafted(instance)
     prices = own * 0
     for d in range(tree.depth, 0, -1):
         nodes = tree.level(d)
@@ -283,7 +286,8 @@ def dual_bound(instance: Instance, drafted: Drafted, antichains: Sequence[TightA
     """
     if any(tight.multiplier < 0 for tight in antichains):
         raise ValueError("multipliers must be nonnegative for weak duality")
-    drafting, prices = as_drafting(drafted), target_matching_prices(instance, antichains)
+    drafting = as_drafting(drafted)
+    prices = target_matching_prices(instance, drafting, antichains)
     bound = sum((instance.target[y] * prices[y] for y in instance.tree.children(0)), Fraction(0))
     for tight in antichains:
         bound += tight.multiplier * drafting.hit_probability(instance, tight.nodes)

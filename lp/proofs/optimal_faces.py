@@ -55,7 +55,7 @@ class OptimalFace:
 
     def _name_sources(self, antichains: Sequence[TightAntichain], near: Array) -> None:
         tree, paths = self.instance.tree, self.paths
-        prices = fast(target_matching_prices(self.instance, antichains))
+        prices = fast(target_matching_prices(self.instance, IidPaths(self.paths), antichains))
         gains = tree.sum_children_everywhere(self._target * prices) + 1
         for tight in antichains:
             gains[list(tight.nodes)] -= to_fmpq(tight.multiplier)

@@ -27,6 +27,7 @@ from nodebudget.lp import (
     solve_multi_path,
     solve_single_path,
 )
+from nodebudget.lp.drafting import WithReplacement
 from nodebudget.lp.numbers.rationals import exact_array
 from plain_definitions import antichains
 from strategies import exact_instances, few, motivating, some
@@ -252,8 +253,8 @@ def test_failures_are_told_in_words() -> None:
     assert failure == "a multiplier is 0; it must be positive"
     (failure,) = replace(proof, prices=proof.prices * 2).verify().failures
     assert "prices" in failure
-    (failure,) = replace(proof, paths=0).verify().failures
-    assert "paths: got 0" in failure
+    (failure,) = replace(proof, drafting=WithReplacement(2)).verify().failures
+    assert "drafting with:2: it has counts for 1 lengths" in failure
     (failure,) = replace(proof, budgets=proof.budgets[:-1]).verify().failures
     assert "one number per node" in failure
 
