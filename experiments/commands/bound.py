@@ -1,4 +1,4 @@
-"""`nodebudget bound`: OPT_K of an instance, with its certificate."""
+"""`nodebudget bound`: the optimum of an instance for what is drafted, with its certificate."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from .answers import check_writable, print_json
-from .options import InstanceFile, Json, Paths
+from .options import DraftingSpec, InstanceFile, Json, PathsOrDrafting, what_is_drafted
 
 if TYPE_CHECKING:
     from nodebudget.lp import Instance, Optimum
+    from nodebudget.lp.drafting import Drafting
 
 EXAMPLE = "nodebudget bound instance.json --paths 2"
 
 
 def bound(
     file: InstanceFile,
-    paths: Paths,
+    paths: PathsOrDrafting = None,
+    drafting: DraftingSpec = None,
     floats: Annotated[
         bool, typer.Option("--float", help="Solve in floats only; nothing is certified.")
     ] = False,
@@ -38,36 +40,35 @@ def bound(
 ) -> None:
     """Compute OPT_K, the bound on what any verifier accepts.
 
-    OPT_K is the most drafted tokens that a lossless verifier can expect to accept with K drafted paths. It is
-    certified in rationals unless --float is given. Exit code 2 for input that cannot be used.
+    OPT_K is the most drafted tokens that a lossless verifier can expect to accept with K drafted paths, or with another
+    --drafting. It is certified in rationals unless --float is given. Exit code 2 for input that cannot be used.
     """
+    drafted = what_is_drafted(paths, drafting)
     if certificate is not None:
         if floats:
             raise ValueError("--certificate: there is no certificate with --float; leave one of them out")
         check_writable(certificate, "--certificate")
-    optimum, instance = run_bound(file, paths, method=method, certify=not floats)
+    optimum, instance = run_bound(file, drafted, method=method, certify=not floats)
     if certificate is not None:
         if optimum.certificate is None:
             raise ValueError(f"--certificate: there is no certificate to save; {optimum.verdict}")
         optimum.certificate.save(certificate)
     if as_json:
-        print_json(bound_report(optimum, instance))
+        print_json(bound_report(optimum, instance) | ({} if drafting is None else drafted_report(optimum)))
     else:
         print_bound(optimum, instance)
 
 
-def run_bound(file: Path, paths: int, *, method: str, certify: bool) -> tuple[Optimum, Instance]:
-    """Read an instance and solve LP_K; ValueError for anything unusable."""
+def run_bound(file: Path, drafted: Drafting, *, method: str, certify: bool) -> tuple[Optimum, Instance]:
+    """Read an instance and solve its linear program; ValueError for anything unusable."""
     from nodebudget.lp import load_instance, solve_multi_path
-    from nodebudget.lp.drafting.iid_paths import check_paths
     from nodebudget.lp.numbers.rationals import shortened
     from nodebudget.lp.optimum import Method
 
-    check_paths(paths)
     if method not in get_args(Method):
         raise ValueError(f"--method: got {shortened(method)}; expected {' or '.join(get_args(Method))}")
     instance = load_instance(file)
-    return solve_multi_path(instance, paths, method=method, certify=certify), instance  # type: ignore[arg-type]
+    return solve_multi_path(instance, drafted, method=method, certify=certify), instance  # type: ignore[arg-type]
 
 
 def bound_report(optimum: Optimum, instance: Instance) -> dict[str, Any]:
@@ -98,6 +99,22 @@ def bound_report(optimum: Optimum, instance: Instance) -> dict[str, Any]:
     }
 
 
+def drafted_report(optimum: Optimum) -> dict[str, Any]:
+    """What is drafted, and how many nodes the target's pass reads; None where a sparse instance does not tell."""
+    from ..tables import number
+
+    problem = optimum.problem
+    try:
+        expected = number(problem.drafting.expected_nodes(problem.instance))
+    except ValueError:
+        expected = None
+    return {
+        "drafting": str(problem.drafting),
+        "nodes_expected": expected,
+        "nodes_most": problem.drafting.most_nodes(problem.instance),
+    }
+
+
 def print_bound(optimum: Optimum, instance: Instance) -> None:
     """The bound as text for people."""
     from nodebudget.lp import accepted_tokens, block_budgets
@@ -107,9 +124,10 @@ def print_bound(optimum: Optimum, instance: Instance) -> None:
     out = console()
     single = accepted_tokens(block_budgets(instance))
     rounds = f"{optimum.rounds} round{'s' if optimum.rounds != 1 else ''}"
+    drafted = f"K = {optimum.paths}" if optimum.paths else f"drafting {optimum.problem.drafting}"
     for line in (
-        f"{instance!r}, K = {optimum.paths}",
-        f"OPT_K (accepted tokens)  {_both(optimum.value)}",
+        f"{instance!r}, {drafted}",
+        f"{'OPT_K' if optimum.paths else 'OPT'} (accepted tokens)".ljust(25) + _both(optimum.value),
         f"block efficiency         {_both(optimum.block_efficiency)}",
         f"block verification, K=1  {_both(single)}",
         f"status                   {optimum.verdict}",

@@ -6,11 +6,14 @@ This module and those of the commands import nothing heavy, so that `nodebudget 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .. import arguments
+
+if TYPE_CHECKING:
+    from nodebudget.lp.drafting import Drafting
 
 
 def integer(text: str | int) -> int:
@@ -44,6 +47,32 @@ Paths = Annotated[
         metavar="K",
         parser=integer,
         help="Number of i.i.d. drafted paths, at least 1.",
+        show_default=False,
+    ),
+]
+PathsOrDrafting = Annotated[
+    int | None,
+    typer.Option(
+        "--paths",
+        metavar="K",
+        parser=integer,
+        help="Number of i.i.d. drafted paths, at least 1; the same as --drafting iid:K.",
+        show_default=False,
+    ),
+]
+DraftingSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--drafting",
+        metavar="SPEC",
+        help=(
+            "What is drafted, instead of --paths. iid:4, four independent paths. Trees, for tree attention: "
+            "with:3,2,1 draws 3 tokens after the context, 2 after each of these, 1 after each of those, from the "
+            "draft's law with replacement (equal ones are copies with subtrees of their own); without:3,2,1 the same "
+            "without replacement; top:3,2,1 takes the likeliest; top-sample:3,2,1 the 2 likeliest and one draw from "
+            "the rest, and so on. delayed:2,4, one path of 2 tokens, then 4 continuations. tree:FILE, a fixed tree: "
+            'a JSON list of token strings, ["0", "1", "0,2"].'
+        ),
         show_default=False,
     ),
 ]
@@ -97,3 +126,19 @@ Dtype = Annotated[str, typer.Option(metavar="TYPE", help="Of the weights: auto, 
 Device = Annotated[
     str | None, typer.Option(metavar="D", help="cpu, cuda, ...; a GPU if there is one.", show_default=False)
 ]
+
+
+def what_is_drafted(paths: int | None, spec: str | None) -> Drafting:
+    """The drafting of a command; ValueError unless exactly one of the two options is given."""
+    from nodebudget.lp.drafting import IidPaths
+    from nodebudget.lp.drafting.specs import parse_drafting
+
+    if paths is not None and spec is not None:
+        raise ValueError(
+            "--paths and --drafting both say what is drafted; give one of them (--paths K is --drafting iid:K)"
+        )
+    if spec is not None:
+        return parse_drafting(spec)
+    if paths is None:
+        raise ValueError("missing option '--paths' or '--drafting': what is drafted, such as --paths 2")
+    return IidPaths(paths)
