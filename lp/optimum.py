@@ -36,22 +36,23 @@ def solve_single_path(instance: Instance, *, certify: bool = True) -> Optimum:
 
 
 def solve_multi_path(
-    instance: Instance, drafted: Drafted, *, method: Method = "cuts", certify: bool = True
+    instance: Instance, paths: Drafted, *, method: Method = "cuts", certify: bool = True
 ) -> Optimum:
-    """The optimum of LP_K, which no valid verifier with K i.i.d. drafted paths exceeds (section 4).
+    """The optimum of LP_K, which no valid verifier with K i.i.d. drafted paths exceeds (section 4), or of another draft.
 
     Args:
         instance: exact or float. A float instance is certified on its rational reading.
-        paths: number K of drafted paths.
+        paths: number K of drafted paths, or any drafting, such as `WithoutReplacement(2, 1)` (statement 13.1).
         method: "cuts" (separation oracle, any size) or "enumerate" (every antichain, small trees).
         certify: prove the optimum in rationals; without it the answer is a float.
 
     Raises:
-        ValueError: something else than an instance, paths < 1, an unknown method, or too many antichains to enumerate.
+        ValueError: something else than an instance, paths < 1, a drafting that is not for it, an unknown method, or too
+            many antichains to enumerate.
         SolverFailure: the float solver reported no optimum.
     """
     check_kind("instance", instance, Instance, "an Instance, such as load_instance(FILE)")
-    problem = Problem(instance, as_drafting(drafted))
+    problem = Problem(instance, as_drafting(paths))
     if method == "cuts":
         return solve_problem(problem, attempts_at(problem, certify=certify), certify=certify)
     if method == "enumerate":

@@ -91,7 +91,7 @@ class Certificate:
 
     @classmethod
     def build(
-        cls, instance: Instance, drafted: Drafted, budgets: Array, antichains: Sequence[TightAntichain]
+        cls, instance: Instance, paths: Drafted, budgets: Array, antichains: Sequence[TightAntichain]
     ) -> Certificate:
         """The certificate of these primal and dual solutions; `verify` says whether it proves anything.
 
@@ -101,7 +101,7 @@ class Certificate:
             raise ValueError(
                 "a certificate needs an exact instance; take the rational reading, Instance.to_exact()"
             )
-        drafting = as_drafting(drafted)
+        drafting = as_drafting(paths)
         prices = target_matching_prices(instance, drafting, antichains)
         return cls(instance, drafting, accepted_tokens(budgets), budgets, tuple(antichains), prices)
 
@@ -279,14 +279,14 @@ def target_matching_prices(
     return settled(prices)
 
 
-def dual_bound(instance: Instance, drafted: Drafted, antichains: Sequence[TightAntichain]) -> Fraction:
+def dual_bound(instance: Instance, paths: Drafted, antichains: Sequence[TightAntichain]) -> Fraction:
     """An upper bound on the optimum by weak duality, valid for any nonnegative multipliers.
 
     Raises ValueError for a negative multiplier.
     """
     if any(tight.multiplier < 0 for tight in antichains):
         raise ValueError("multipliers must be nonnegative for weak duality")
-    drafting = as_drafting(drafted)
+    drafting = as_drafting(paths)
     prices = target_matching_prices(instance, drafting, antichains)
     bound = sum((instance.target[y] * prices[y] for y in instance.tree.children(0)), Fraction(0))
     for tight in antichains:
