@@ -1,7 +1,8 @@
 """Verification algorithms as laws of (accepted node, next token), given the drafted paths.
 
 Read first: `plain/`, each verifier in a few lines of rationals; then `verifier.py`, what a verifier is, `registry.py`,
-the verifiers by name, and `expected_tokens.py`, what one of them accepts. The rooms, each of which imports only those above it:
+the verifiers by name, and `expected_tokens.py`, what one of them accepts. The rooms, each of which imports only those
+above it:
 
     arithmetic/  one set of operations for Fractions, numpy and torch
     drafts/      a drafted tree with its rows (`DraftTree`), and the law over it (`AcceptanceLaw`)
