@@ -45,7 +45,7 @@ bench: $(VENV)/.full
 figures: $(VENV)/.core
 	$(BIN)/nodebudget figures --out docs/figures
 
-# The stored results themselves, one after the other; see the README for how long it takes.
+# The stored results themselves, one after the other; see docs/how-to/make-figures.md for how long it takes.
 results: $(VENV)/.core
 	for study in $(basename $(wildcard paper_figures/results/*.toml)); do \
 	  $(BIN)/nodebudget sweep $$study.toml --out $$study.new.parquet --workers $(WORKERS) && \

@@ -192,13 +192,6 @@ def test_a_wrong_number_would_be_noticed() -> None:
         says("it keeps 81% of OPT_8")
 
 
-def test_every_linked_file_exists() -> None:
-    links = re.findall(r"\]\(((?!http)[^)#]+)", PAGE) + re.findall(r"src=\"([^\"]+)\"", PAGE)
-    assert links
-    for link in links:
-        assert (Path(__file__).parents[2] / "docs" / link).exists(), link
-
-
 def test_mixed_selection_on_larger_instances() -> None:
     rows = load(RESULTS / "mixed_study.csv")
     for vocab, depth in SWEEP:
