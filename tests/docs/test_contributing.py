@@ -26,7 +26,8 @@ def section(heading: str) -> str:
 def follow(text: str, package: Path, *, with_line: bool = True) -> int:
     """Add the file that a section shows, and the line where it has one; gives how many lines there were."""
     (file,) = re.findall(r"new file is\s+`([\w/.]+)`", text)
-    code, *lines = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    lines = re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)
     assert not (package / file).exists()
     (package / file).write_text(code, encoding="utf-8")
     for line in lines if with_line else []:
