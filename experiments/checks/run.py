@@ -8,25 +8,29 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from joblib import Parallel, delayed
 from nodebudget.verifiers import VERIFIERS
 from tqdm import tqdm
 
-from ..checks import budgets, mixed, programs, selection, verifiers
+from ..checks import mixed, verifiers
 from .grid import PATHS, Case, Grid, block_value, build_grid, greedy_value
 from .statement import Outcome, Statement
 
+FILES = (
+    "budgets",
+    "programs",
+    "selection",
+    "verifiers",
+    "mixed",
+)
+"""The files of this folder with statements, each a tuple `STATEMENTS`: a new file is one line here."""
+
 STATEMENTS: tuple[Statement, ...] = tuple(
     sorted(
-        (
-            *budgets.STATEMENTS,
-            *programs.STATEMENTS,
-            *selection.STATEMENTS,
-            *verifiers.STATEMENTS,
-            *mixed.STATEMENTS,
-        ),
+        (statement for file in FILES for statement in import_module(f"{__package__}.{file}").STATEMENTS),
         key=lambda statement: tuple(map(int, statement.number.split("."))),
     )
 )

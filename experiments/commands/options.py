@@ -37,7 +37,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 InstanceFile = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="An instance as JSON; the format is in the README.", show_default=False
+        metavar="FILE", help="An instance as JSON: see docs/reference/file-formats.md.", show_default=False
     ),
 ]
 Paths = Annotated[

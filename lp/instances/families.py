@@ -4,56 +4,34 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 
 from ..numbers.rationals import shortened
 from .arguments import check_integer
+from .family import Context, Family
 from .instance import Instance
 from .laws import Law
 from .tables import Catalogue
 from .trees import check_shape, full_size
 
-Context = tuple[int, ...]
-LARGEST_WEIGHT = 9
 CANDIDATES = 256
 """Tokens per context that can be among the top k."""
 
-
-@dataclass(frozen=True)
-class Family:
-    """A family of random instances.
-
-    Attributes:
-        about: what its laws are.
-        depends_on: from a context to the part of it on which its laws depend.
-        options: the parameters of `random_instance` that it uses.
-    """
-
-    about: str
-    depends_on: Callable[[Context], Context]
-    options: tuple[str, ...] = ("zeros",)
-
+FILES = (
+    "exact_families",
+    "logit_families",
+)
+"""The files of this folder with families, each by name in its `FAMILIES`: a new file is one line here."""
 
 FAMILIES: Catalogue[Family] = Catalogue(
-    flat=Family(
-        "exact; every law from integer weights 0..9 or 1..9, independent in every context",
-        lambda context: context,
-    ),
-    identical=Family("exact; flat laws, the draft equal to the target", lambda context: context),
-    iid=Family(
-        "exact; one flat law for the target and one for the draft, the same in every context",
-        lambda context: (),
-    ),
-    markov=Family("exact; flat laws that depend on the last token only", lambda context: context[-1:]),
-    logits=Family(
-        "float; softmax of heavy-tailed logits, the draft's correlated with the target's",
-        lambda context: context,
-        ("similarity", "concentration"),
-    ),
+    {
+        name: family
+        for file in FILES
+        for name, family in import_module(f"{__package__}.{file}").FAMILIES.items()
+    }
 )
 """The families by name."""
 
@@ -94,9 +72,9 @@ def random_instance(
     check_shape(vocab, depth)
     if not isinstance(family, str) or family not in FAMILIES:
         raise ValueError(f"family: got {shortened(family)}; expected one of {', '.join(FAMILIES)}")
-    for name, value in (("zeros", zeros), ("similarity", similarity), ("concentration", concentration)):
-        if value is None:
-            continue
+    options = {"zeros": zeros, "similarity": similarity, "concentration": concentration}
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
         if name not in FAMILIES[family].options:
             raise ValueError(
                 f"{name}: the family {family!r} does not use it; expected one of {', '.join(families_with(name))}, "
@@ -105,16 +83,7 @@ def random_instance(
         _check_number(name, value)
     check_integer("seed", seed, 0)
     full_size(vocab, depth)
-    rng = np.random.default_rng(seed)
-    if family == "logits":
-        laws = _logit_laws(
-            rng,
-            vocab,
-            0.9 if similarity is None else similarity,
-            1.0 if concentration is None else concentration,
-        )
-    else:
-        laws = _flat_laws(rng, vocab, 0.0 if zeros is None else zeros, identical=family == "identical")
+    laws = FAMILIES[family].laws(np.random.default_rng(seed), vocab, **given)
     drawn: dict[Context, tuple[Law, Law]] = {}
     target: dict[Context, Law] = {}
     draft: dict[Context, Law] = {}
@@ -187,37 +156,3 @@ def _check_number(name: str, value: object) -> None:
         right, expected = number and 0 <= value <= 1, "a number from 0 to 1"  # type: ignore[operator]
     if not right:
         raise ValueError(f"{name}: got {shortened(value)}; expected {expected}")
-
-
-def _flat_laws(
-    rng: np.random.Generator, vocab: int, zeros: float, identical: bool
-) -> Callable[[], tuple[Law, Law]]:
-    def law() -> list[Fraction]:
-        weights = rng.integers(1, LARGEST_WEIGHT + 1, size=vocab)
-        kept = rng.random(vocab) >= zeros
-        kept[rng.integers(vocab)] = True
-        weights = np.where(kept, weights, 0)
-        total = int(weights.sum())
-        return [Fraction(int(w), total) for w in weights]
-
-    def pair() -> tuple[Law, Law]:
-        target = law()
-        return target, target if identical else law()
-
-    return pair
-
-
-def _logit_laws(
-    rng: np.random.Generator, vocab: int, similarity: float, concentration: float
-) -> Callable[[], tuple[Law, Law]]:
-    def softmax(logits: np.ndarray) -> list[float]:
-        weights = np.exp(logits - logits.max())
-        return list((weights / weights.sum()).tolist())
-
-    def pair() -> tuple[Law, Law]:
-        # Student's t with 4 degrees of freedom, scaled to variance 1: a few tokens dominate, as in real models.
-        own, other = rng.standard_t(4, size=(2, vocab)) / math.sqrt(2)
-        near = similarity * own + math.sqrt(1 - similarity**2) * other
-        return softmax(concentration * own), softmax(concentration * near)
-
-    return pair

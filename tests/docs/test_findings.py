@@ -13,9 +13,11 @@ from nodebudget.experiments.studies.mixed_study import PATHS, SHAPE, SWEEP, VERI
 from nodebudget.lp import Instance, accepted_tokens
 from nodebudget.lp.numbers.rationals import fmpq_array, to_fraction
 from nodebudget.paper_figures import RESULTS
-from nodebudget.paper_figures.common import Rows, mean, pair_rows, rows_of, share, where
+from nodebudget.paper_figures.common import mean, share, where
+from nodebudget.paper_figures.needs import Rows
 from nodebudget.verifiers.algorithms import spectr
 from nodebudget.verifiers.algorithms.survivors import top_down_budgets
+from stored import rows_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
 
@@ -33,7 +35,7 @@ def below(rows: Rows) -> float:
 
 
 def test_greedy_selection_and_similarity() -> None:
-    rows = rows_of(RESULTS, "similarity")
+    rows = rows_of("similarity")
     shares = [
         f"{share(where(rows, verifier='gbv', paths=paths, similarity=similarity)):.0%}"
         for paths in (2, 4)
@@ -47,7 +49,7 @@ def test_greedy_selection_and_similarity() -> None:
 
 
 def test_the_order_of_verifiers_depends_on_the_models() -> None:
-    rows = rows_of(RESULTS, "families")
+    rows = rows_of("families")
 
     def percent(name: str, **group: Any) -> str:
         return f"{share(where(rows, verifier=name, **group)):.0%}"
@@ -72,7 +74,7 @@ def test_every_finding_has_its_command() -> None:
 
 
 def test_mixed_selection() -> None:
-    families = rows_of(RESULTS, "families")
+    families = rows_of("families")
     groups = [(row["family"], row["similarity"]) for row in families]
     shares = [
         share(where(families, verifier="mixed", family=family, similarity=similarity))
@@ -88,14 +90,14 @@ def test_mixed_selection() -> None:
     gains = gain > 1e-9
     closed = ((accepted["mixed"] - accepted["bv"])[gains] / gain[gains]).mean()
     says(f"closes {closed:.1%} on the five families")
-    paths = where(rows_of(RESULTS, "paths"), paths=8, similarity=0.95)
+    paths = where(rows_of("paths"), paths=8, similarity=0.95)
     gbv, mixed = (1 + mean(where(paths, verifier=name), "accepted_tokens") for name in ("gbv", "mixed"))
     best = 1 + mean(where(paths, verifier="bv"), "optimum")
     says(f"GBV falls to {gbv:.2f} tokens per block with eight paths, it comes to {mixed:.2f} of {best:.2f}.")
     below_bv, below_gbv = [], []
     for study in ("families", "paths", "lengths", "similarity"):
         accepted: dict[tuple[Any, ...], dict[str, float]] = {}
-        for row in rows_of(RESULTS, study):
+        for row in rows_of(study):
             key = tuple(row[name] for name in ("family", "depth", "similarity", "seed", "paths"))
             accepted.setdefault(key, {})[row["verifier"]] = row["accepted_tokens"]
         below_bv += [each["bv"] - each["mixed"] for each in accepted.values()]
@@ -107,7 +109,7 @@ def test_mixed_selection() -> None:
 
 
 def test_no_published_verifier_is_near_everywhere() -> None:
-    rows = rows_of(RESULTS, "families")
+    rows = rows_of("families")
     for name in {row["verifier"] for row in rows} - {"mixed"}:
         groups = {(row["family"], row["similarity"]) for row in rows}
         worst = min(share(where(rows, verifier=name, family=f, similarity=s)) for f, s in groups)
@@ -116,7 +118,7 @@ def test_no_published_verifier_is_near_everywhere() -> None:
 
 
 def test_more_paths() -> None:
-    rows = rows_of(RESULTS, "paths")
+    rows = rows_of("paths")
 
     def efficiency(name: str, paths: int, column: str = "accepted_tokens") -> str:
         return f"{1 + mean(where(rows, verifier=name, paths=paths, similarity=0.5), column):.2f}"
@@ -148,7 +150,7 @@ def test_a_larger_factor_than_the_smallest_accepts_more(monkeypatch: pytest.Monk
 
 
 def test_the_real_pair() -> None:
-    rows = [row for row in rows_of(RESULTS / "pairs", "optimality") if row["optimum"]]
+    rows = [row for row in rows_of("pairs/optimality") if row["optimum"]]
 
     def percent(name: str, paths: int, low: float = 0, high: float = 2) -> str:
         group = [row for row in where(rows, verifier=name, paths=paths) if low <= row["overlap"] < high]
@@ -172,7 +174,7 @@ def test_the_real_pair() -> None:
 
 
 def test_temperatures_on_the_real_pair() -> None:
-    rows = pair_rows(RESULTS, "temperatures")
+    rows = rows_of("pairs/temperatures")
 
     def at(name: str, temperature: float) -> dict[str, Any]:
         (row,) = where(rows, verifier=name, temperature=temperature)
@@ -190,13 +192,6 @@ def test_temperatures_on_the_real_pair() -> None:
 def test_a_wrong_number_would_be_noticed() -> None:
     with pytest.raises(AssertionError):
         says("it keeps 81% of OPT_8")
-
-
-def test_every_linked_file_exists() -> None:
-    links = re.findall(r"\]\(((?!http)[^)#]+)", PAGE) + re.findall(r"src=\"([^\"]+)\"", PAGE)
-    assert links
-    for link in links:
-        assert (Path(__file__).parents[2] / "docs" / link).exists(), link
 
 
 def test_mixed_selection_on_larger_instances() -> None:

@@ -1,4 +1,4 @@
-"""The tables of the README's results section are those of the stored results."""
+"""The tables of docs/results.md are those of the stored results."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from nodebudget.experiments.studies.mixed_study import SHAPE, load, table
 from nodebudget.paper_figures import RESULTS
-from nodebudget.paper_figures.common import Rows, look, mean, pair_rows, rows_of, share, verifiers_of, where
-from nodebudget.paper_figures.fig_share_of_optimum import GROUPS
+from nodebudget.paper_figures.common import groups_of, look, mean, share, verifiers_of, where
+from nodebudget.paper_figures.needs import Rows
+from stored import rows_of
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
 PATHS = (1, 2, 4, 8)
 
 
 def shares() -> Iterator[list[str]]:
     """Percent of OPT_2 by verifier and family."""
-    rows = rows_of(RESULTS, "families")
-    groups = [where(rows, family=family, similarity=similarity) for family, similarity, _ in GROUPS]
+    rows = rows_of("families")
+    groups = [where(rows, family=family, similarity=similarity) for family, similarity in groups_of(rows)]
     for name in verifiers_of(rows):
         yield [look(name).label, *(f"{share(where(group, verifier=name)):.1%}" for group in groups)]
 
 
 def more_paths() -> Iterator[list[str]]:
     """Block efficiency by verifier, similarity and K."""
-    rows = rows_of(RESULTS, "paths")
+    rows = rows_of("paths")
 
     def line(label: str, name: str, column: str) -> list[str]:
         own = where(rows, verifier=name)
@@ -38,7 +40,7 @@ def more_paths() -> Iterator[list[str]]:
 
 def decoding() -> Iterator[list[str]]:
     """Block efficiency on the real pair with its interval, by verifier and K."""
-    rows = pair_rows(RESULTS, "decoding")
+    rows = rows_of("pairs/decoding")
     paths = sorted({row["paths"] for row in rows})
     for name in verifiers_of(rows):
         if name != "autoregressive":
@@ -55,18 +57,27 @@ def efficiency(rows: Rows) -> str:
     return f"{row['expected_block_efficiency']:.2f} ({low:.2f} to {high:.2f})"
 
 
+def mixed_study() -> Iterator[list[str]]:
+    """Accepted tokens by similarity, concentration and K, and what GBV and `mixed` close of OPT_K - BV."""
+    for (vocab, depth, *settings), count, values in table(load(RESULTS / "mixed_study.csv")):
+        if (vocab, depth) == SHAPE:
+            accepted = (f"{values[name]:.4f}" for name in ("bv", "gbv", "mixed", "optimum"))
+            closed = (f"{100 * values[f'{name} closes']:.0f}%" for name in ("gbv", "mixed"))
+            yield [*map(str, settings), str(count), *accepted, *closed]
+
+
 def written(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |".replace("  ", " ")
 
 
-@pytest.mark.parametrize("table", [shares, more_paths, decoding])
-def test_every_row_is_in_the_readme(table: Callable[[], Iterator[list[str]]]) -> None:
-    rows = [written(cells) for cells in table()]
+@pytest.mark.parametrize("lines", [shares, more_paths, decoding, mixed_study])
+def test_every_row_is_on_the_page(lines: Callable[[], Iterator[list[str]]]) -> None:
+    rows = [written(cells) for cells in lines()]
     assert len(rows) >= 4
     for row in rows:
-        assert row in README, row
+        assert row in PAGE, row
 
 
 def test_a_wrong_number_would_be_noticed() -> None:
     row = next(iter(shares()))
-    assert written([*row[:-1], "99.9%"]) not in README
+    assert written([*row[:-1], "99.9%"]) not in PAGE

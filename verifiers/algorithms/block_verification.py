@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from nodebudget.lp import Instance, block_budgets
+from nodebudget.lp.drafting.iid_paths import check_paths
+
 from ..arithmetic.arrays import Array
 from ..arithmetic.scaled import scaled
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
+from ..verifier import Verifier
 from .single_path import block_along_path
 
 
@@ -30,3 +34,14 @@ def law(tree: DraftTree) -> AcceptanceLaw:
         return tree.pairs.left_rows(arrays.take(path, position), taken)[0]
 
     return block_along_path(tree, path, scaled(arrays, tree.drafted_along(path)), sums, rows)
+
+
+def budgets(instance: Instance, paths: int) -> Array:
+    """array (n,): Pr[z is a prefix of Z] for every node z of an instance (statement 5.2)."""
+    check_paths(paths)
+    return block_budgets(instance)
+
+
+VERIFIER = Verifier(
+    "bv", law, multipath=False, reference="arXiv:2403.10444; statements 5.1 to 5.3", one_pass=budgets
+)

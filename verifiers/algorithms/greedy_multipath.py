@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nodebudget.lp import Instance, block_budgets, greedy_skewed_draft, stable_greedy_skewed_draft
 from nodebudget.lp.drafting.power_sums import power_sum
 from nodebudget.lp.selection.ratio_order import order_by_ratio
 
@@ -10,6 +11,7 @@ from ..arithmetic.arrays import Array, Arrays
 from ..arithmetic.scaled import scaled
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
+from ..verifier import Verifier
 from .picked import Picked, Skew, compiled_pick
 from .single_path import block_along_path
 
@@ -131,3 +133,20 @@ def mass_ranked_below(arrays: Arrays, draft: Array, order: Array, out: Array) ->
     arrays.out_of_order(before, order, out)
     total = before[:, -1] + listed[:, -1]
     return total if arrays.exact else arrays.xp.astype(total, arrays.dtype, copy=False)
+
+
+def budgets(instance: Instance, paths: int) -> Array:
+    """array (n,): Pr[z is a prefix of Z]: block verification under the skewed draft (statements 5.2, 6.3, 6.4)."""
+    skewed = greedy_skewed_draft if instance.exact else stable_greedy_skewed_draft
+    return block_budgets(instance, skewed(instance, paths))
+
+
+VERIFIER = Verifier(
+    "gbv",
+    law,
+    multipath=True,
+    reference="arXiv:2602.16961; statements 6.3 and 6.4",
+    ordered=False,
+    pick_path=pick_path,
+    one_pass=budgets,
+)

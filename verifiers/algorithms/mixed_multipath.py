@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from nodebudget.lp import Instance, skewed_draft
 from nodebudget.lp.selection.cells import cells
 from nodebudget.lp.selection.node_choices import (
     NodeChoice,
@@ -22,6 +23,7 @@ from ..arithmetic.scaled import Scaled, join, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
 from ..drafts.nodes import Ints
 from ..drafts.paths import DraftTree
+from ..verifier import Verifier
 from .score_contest import win_chances
 
 
@@ -250,3 +252,19 @@ def _stops(tree: DraftTree, found: _Walk) -> Array:
         child = arrays.index(places[None, :] == np.arange(stop - start)[:, None]) > 0
         reached.insert(0, arrays.sum(xp.where(child, (miss[below] * reached[0])[None, :], arrays.zero)))
     return (1 - miss) * xp.concat(reached)
+
+
+def budgets(instance: Instance, paths: int, selection: Selection | None = None) -> Array:
+    """array (n,): Pr[z is a prefix of Z]: block verification under the skewed draft (statements 5.2, 12.1, 12.3)."""
+    return skewed_draft(instance, paths, selection)[1]
+
+
+VERIFIER = Verifier(
+    "mixed",
+    law,
+    multipath=True,
+    reference="this project, on block verification (arXiv:2403.10444); statements 12.1 to 12.4",
+    ordered=False,
+    scores=scores,
+    one_pass=budgets,
+)

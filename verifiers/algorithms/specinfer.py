@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ..arithmetic.arrays import Arrays
+from nodebudget.lp import Instance
+
+from ..arithmetic.arrays import Array, Arrays
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
+from ..verifier import Verifier
+from .survivors import top_down_budgets
 from .topdown import Continuations, Emission, top_down
 
 
@@ -36,3 +40,16 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
         if j + 1 < count:
             A = here.left(a)
     return Emission(accepted, rejected, a)
+
+
+def budgets(instance: Instance, paths: int) -> Array | None:
+    """array (n,): Pr[z is a prefix of Z], by the number of surviving paths.
+
+    None where a node has too many continuations.
+    """
+    return top_down_budgets(instance, paths, rule)
+
+
+VERIFIER = Verifier(
+    "specinfer", law, multipath=True, reference="arXiv:2305.09781; statement 10.1", one_pass=budgets
+)

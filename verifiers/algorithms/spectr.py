@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nodebudget.lp import Instance
 from nodebudget.lp.drafting.power_sums import power_sum
 
 from ..arithmetic.arrays import Array, Arrays
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
+from ..verifier import Verifier
+from .survivors import top_down_budgets
 from .topdown import Continuations, Emission, top_down
 
 BISECTION_STEPS = 12
@@ -76,3 +79,16 @@ def _turns(arrays: Arrays, served: Callable[[Array], Array], count: int, share: 
     """(1 - (1 - b)^m) / b, without the division: the expected number of continuations that are tried."""
     miss = arrays.positive(1 - served(share))
     return power_sum(count, miss * 0 + arrays.one, miss)
+
+
+def budgets(instance: Instance, paths: int) -> Array | None:
+    """array (n,): Pr[z is a prefix of Z], by the number of surviving paths.
+
+    None where a node has too many continuations.
+    """
+    return top_down_budgets(instance, paths, rule)
+
+
+VERIFIER = Verifier(
+    "spectr", law, multipath=True, reference="arXiv:2310.15141; statement 10.1", one_pass=budgets
+)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from nodebudget.lp import Instance, token_budgets
+from nodebudget.lp.drafting.iid_paths import check_paths
+
 from ..arithmetic.arrays import Array
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
+from ..verifier import Verifier
 from .single_path import along_path
 
 
@@ -32,3 +36,18 @@ def law(tree: DraftTree) -> AcceptanceLaw:
         return tree.pairs.left_rows(arrays.take(path, position), arrays.ones(len(position)))[0]
 
     return along_path(tree, path, stop, residual)
+
+
+def budgets(instance: Instance, paths: int) -> Array:
+    """array (n,): Pr[z is a prefix of Z] for every node z of an instance (statement 5.4)."""
+    check_paths(paths)
+    return token_budgets(instance)
+
+
+VERIFIER = Verifier(
+    "token",
+    law,
+    multipath=False,
+    reference="arXiv:2211.17192, arXiv:2302.01318; statement 5.4",
+    one_pass=budgets,
+)

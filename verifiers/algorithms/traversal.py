@@ -12,6 +12,7 @@ from ..arithmetic.scaled import Scaled, join, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
 from ..drafts.nodes import Family
 from ..drafts.paths import DraftTree
+from ..verifier import Verifier
 
 
 def law(tree: DraftTree) -> AcceptanceLaw:
@@ -130,3 +131,6 @@ def _remove_children(tree: DraftTree, family: Family, weight: Scaled) -> _Emptie
         if j + 1 < count:
             b = tree.pairs.draft_sums(here, tokens[:, : j + 1])
     return _Emptied(children, W, a, frozen)
+
+
+VERIFIER = Verifier("traversal", law, multipath=True, reference="arXiv:2505.12398; statement 10.1")

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..drafts.nodes import PathNodes
 from ..drafts.paths import DraftTree
-from ..registry import LawFunction, Verifier, as_verifier
+from ..registry import as_verifier
 from ..sampling import sample
+from ..verifier import LawFunction, Verifier
 from .sampler_calls import MisuseError, Sampler
 
 

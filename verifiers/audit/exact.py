@@ -28,7 +28,8 @@ from nodebudget.lp.numbers.rationals import Array, exact_array, fmpq_array, to_f
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.nodes import PathNodes
 from ..drafts.paths import DraftTree
-from ..registry import LawFunction, Verifier, as_verifier
+from ..registry import as_verifier
+from ..verifier import LawFunction, Verifier
 from .judgement import ExactAudit, judge
 
 RANKING_FROM = 20_000

@@ -12,8 +12,9 @@ from nodebudget.verifiers.arithmetic.arrays import Arrays
 from nodebudget.verifiers.drafts.laws import AcceptanceLaw
 from nodebudget.verifiers.drafts.nodes import PathNodes
 from nodebudget.verifiers.drafts.paths import DraftTree
-from nodebudget.verifiers.registry import VERIFIERS, Verifier
+from nodebudget.verifiers.registry import VERIFIERS
 from nodebudget.verifiers.sampling import draw, sample
+from nodebudget.verifiers.verifier import Verifier
 from torch import Tensor
 
 from .caches import CachedModel

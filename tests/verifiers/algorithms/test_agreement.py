@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from drafted_tuples import OnADevice, accepted_tokens
+from drafted_tuples import OnADevice, accepted_tokens, distance_from_target, output_law
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nodebudget.lp.instances.families import random_instance
@@ -52,6 +52,8 @@ def assert_agreement(verifier: Verifier, exact: DraftTree) -> None:
     law = verifier.law(exact)
     wanted = law.joint().astype(np.float64)
     for precision, tree in other_trees(exact):
+        if (verifier.name, precision) == ("mixed", "float32"):
+            continue  # its orderings hang on the last bits; see the test of mixed in single precision
         found = verifier.law(tree)
         tolerance = TOLERANCE[precision]
         if (verifier.name, precision) == ("spectr", "float32"):
@@ -128,3 +130,26 @@ def test_mixed_at_depth_one_accepts_as_much_in_floats_as_in_rationals() -> None:
     assert np.abs(exact.joint().astype(np.float64) - floats.joint()).sum() > 0.1
     wanted = accepted_tokens(law, instance, 3)
     assert abs(accepted_tokens(law, instance.to_float(), 3) - float(wanted)) < 1e-9
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_mixed_in_single_precision_is_lossless_and_accepts_nearly_as_much(seed: int) -> None:
+    """Other orderings than in rationals may be best by a hair; what is drafted then leads to another law."""
+    instance, law = random_instance("flat", 3, 2, seed), VERIFIERS["mixed"].law
+
+    def single(floats: Instance, paths: list[tuple[int, ...]]) -> DraftTree:
+        tree = DraftTree.from_instance(floats, paths)
+        return DraftTree(tree.nodes, tree.target, tree.draft, dtype="float32")
+
+    table = output_law(law, instance.to_float(), 2, build=single)
+    assert distance_from_target(instance.to_float(), table) < 1e-5
+    accepted = sum(len(string) * sum(row) for string, row in table.items())
+    assert abs(accepted - float(accepted_tokens(law, instance, 2))) < 1e-2
+    control = output_law(law, instance.to_float(), 2, build=wrongly_drafted)
+    assert distance_from_target(instance.to_float(), control) > 1e-3
+
+
+def wrongly_drafted(floats: Instance, paths: list[tuple[int, ...]]) -> DraftTree:
+    """The draft's laws said to be uniform, which they are not."""
+    tree = DraftTree.from_instance(floats, paths)
+    return DraftTree(tree.nodes, tree.target, tree.draft * 0 + 1 / floats.vocab, dtype="float32")

@@ -24,7 +24,7 @@ from nodebudget.verifiers.algorithms.single_path import block_along_path
 from nodebudget.verifiers.arithmetic.arrays import Array
 from nodebudget.verifiers.arithmetic.scaled import scaled
 from nodebudget.verifiers.plain.shared import Outcomes
-from nodebudget.verifiers.registry import LawFunction
+from nodebudget.verifiers.verifier import LawFunction
 
 Context = tuple[int, ...]
 Rows = Callable[[Context], list[Fraction]]
