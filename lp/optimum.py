@@ -38,7 +38,7 @@ def solve_single_path(instance: Instance, *, certify: bool = True) -> Optimum:
 def solve_multi_path(
     instance: Instance, paths: Drafted, *, method: Method = "cuts", certify: bool = True
 ) -> Optimum:
-    """The optimum of LP_K, which no valid verifier with K i.i.d. drafted paths exceeds (section 4), or of another draft.
+    """The optimum of LP_K (section 4), or for another draft: no valid verifier that is given it accepts more.
 
     Args:
         instance: exact or float. A float instance is certified on its rational reading.

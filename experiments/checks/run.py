@@ -25,6 +25,7 @@ FILES = (
     "selection",
     "verifiers",
     "mixed",
+    "drafts",
 )
 """The files of this folder with statements, each a tuple `STATEMENTS`: a new file is one line here."""
 

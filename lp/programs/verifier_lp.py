@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..drafting.drafting import Drafting
+from ..drafting.replacement import IidPaths
+from ..drafting.specs import Drafted, as_drafting
 from ..drafting.tuples import DraftedTuple, count_drafted_tuples, drafted_tuples, prefixes, tuple_mass
 from ..instances.instance import Instance, check_instance
 from ..numbers.rationals import Array, constant, exact_array, fill
@@ -20,7 +23,7 @@ Entries = dict[int, Any]
 """Coefficients of a row by column."""
 
 
-def verifier_program(instance: Instance, paths: int) -> LinearProgram:
+def verifier_program(instance: Instance, paths: Drafted) -> LinearProgram:
     """The verifier LP: the largest E|Z| of any valid verifier, straight from the definition (statement 4.1).
 
     Variables phi(w; z, y) >= 0, the probability of accepting z and emitting y when the tuple w was drafted,
@@ -30,21 +33,27 @@ def verifier_program(instance: Instance, paths: int) -> LinearProgram:
         sum over z, y of phi(w; z, y) == 1                                  simplex, for each w
         Pr[Z = z, Y = y] == p(y|z) D(z) - D(zy)                             target-matching (2.1), each z, y
 
-    with D(z) the sum of q(w) phi(w; z', y') over z' at or below z.
+    with D(z) the sum of q(w) phi(w; z', y') over z' at or below z. For another drafting than K i.i.d. paths w is a
+    drafted tree, and its nodes take the place of the prefixes (statement 13.6).
+
+    Args:
+        instance: exact or float.
+        paths: number K of drafted paths, or any drafting with a list of trees.
 
     Raises ValueError for more than `VARIABLE_LIMIT` variables or a sparse instance.
     """
     return tied_verifier_program([instance], paths)
 
 
-def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearProgram:
+def tied_verifier_program(instances: Sequence[Instance], paths: Drafted) -> LinearProgram:
     """The verifier LPs of several instances, tied where they look the same to the drafted paths (section 7).
 
     Where two instances show a drafted tuple the same on-path laws (target and draft at every prefix of its
     paths) they share its phi. The optimum is the largest sum of E|Z| that one algorithm can reach on all
     instances when it may only use on-path information.
 
-    A variable's label is (number of the first instance that shows the tuple, leaves, node, token).
+    A variable's label is (number of the first instance that shows the tuple, leaves, node, token); with another
+    drafting than i.i.d. paths the nodes of the tree stand for the leaves.
 
     Raises ValueError for no instance, instances on different trees or of different kinds, more than
     `VARIABLE_LIMIT` variables, or a sparse instance.
@@ -55,12 +64,13 @@ def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearPr
         raise ValueError(
             "tied instances must agree in vocabulary, depth and in being exact; at least one is needed"
         )
-    first = instances[0]
+    first, drafting = instances[0], as_drafting(paths)
     tree, one = first.tree, first.target[0]
-    smallest = sum(count_drafted_tuples(inst, paths) for inst in instances) // len(instances)
     too_many = f"the verifier LP would have more than {VARIABLE_LIMIT} variables; use LP_K"
-    if smallest * tree.vocab * (tree.depth + 1) > VARIABLE_LIMIT:
-        raise ValueError(too_many)
+    if isinstance(drafting, IidPaths):
+        smallest = sum(count_drafted_tuples(inst, drafting.paths) for inst in instances) // len(instances)
+        if smallest * tree.vocab * (tree.depth + 1) > VARIABLE_LIMIT:
+            raise ValueError(too_many)
     variables: list[tuple[int, DraftedTuple, int, int]] = []
     costs: list[Any] = []
     weights: list[float] = []
@@ -69,8 +79,7 @@ def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearPr
     for number, instance in enumerate(instances):
         laws = [instance.target_law(node) for node in range(len(tree))]
         matching: dict[tuple[int, int], Entries] = {}
-        for leaves, mass in drafted_tuples(instance, paths):
-            nodes = prefixes(instance, leaves)
+        for leaves, nodes, mass in _drafts(instance, drafting):
             shown = (leaves, _on_path_laws(instance, laws, nodes) if len(instances) > 1 else None)
             if shown not in start:
                 start[shown] = len(variables)
@@ -95,12 +104,22 @@ def tied_verifier_program(instances: Sequence[Instance], paths: int) -> LinearPr
                     Row("target-matching", (node,), tuple(kept), coefficients, one * 0, equality=True)
                 )
     pack = fill if first.exact else np.array
-    name = f"verifier LP, K={paths}" + (f", {len(instances)} instances tied" if len(instances) > 1 else "")
+    name = f"verifier LP, {drafting}" + (f", {len(instances)} instances tied" if len(instances) > 1 else "")
     return LinearProgram(name, tuple(variables), pack(costs), tuple(rows), 1.0 / np.array(weights))
 
 
+def _drafts(instance: Instance, drafting: Drafting) -> Iterator[tuple[tuple[int, ...], list[int], Any]]:
+    """Everything that can be drafted: a name, its nodes with the root, and its probability."""
+    if isinstance(drafting, IidPaths):
+        for leaves, mass in drafted_tuples(instance, drafting.paths):
+            yield leaves, prefixes(instance, leaves), mass
+    else:
+        for nodes, mass in drafting.trees(instance):
+            yield nodes, list(nodes), mass
+
+
 def verifier_budgets(instance: Instance, program: LinearProgram, values: Any) -> Array:
-    """array (n,): the node budgets D(z) of a solution of the verifier LP of one instance."""
+    """array (n,): the node budgets D(z) of a solution of the verifier LP of one instance with i.i.d. paths."""
     budgets = list(constant(instance.target, 0))
     for (_, leaves, node, _), value in zip(program.variables, values, strict=True):
         mass, z = tuple_mass(instance, leaves) * value, node
