@@ -60,8 +60,8 @@ class Optimum:
     proven: tuple[Fraction, Fraction] | None = None
 
     @property
-    def paths(self) -> int:
-        """The number K of drafted paths."""
+    def paths(self) -> int | None:
+        """The number K of drafted paths where they are i.i.d., else None."""
         return self.problem.paths
 
     @property

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from .answer import Optimum, OptimumStatus
-from .budgets.node_budgets import accepted_tokens, block_budgets
 from .drafting.problem import Problem
-from .numbers.rationals import Array, float_array
+from .numbers.rationals import float_array
 from .programs.linear_program import BudgetVariables, LinearProgram
 from .programs.multi_path import enumerated_program, starting_program
 from .programs.single_path import single_path_program
 from .proofs.basis_certificates import certificate_from_basis
+from .proofs.brackets import node_weights, outwards, proven_by_rows, proven_by_weights
 from .proofs.certificates import Certificate
 from .proofs.exact_simplex import NotCertified
-from .proofs.proven import proven_lower_bound, proven_upper_bound
-from .proofs.row_bounds import lower_bound_of_budgets, upper_bound_of_rows
 from .proofs.slope_certificates import FINENESS, certificate_from_slopes
 from .solving.cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
 from .solving.sessions import HighsSession
@@ -151,7 +148,10 @@ def _from_rows(work: Work, variables: BudgetVariables, found: CuttingPlanes) -> 
             certificate = certificate_from_basis(variables, found.rows, found.solution.basis)
         except NotCertified as error:
             reason = str(error)
-            proven = _proven(work.solved, found.feasible, _weights(variables, found))
+            if work.problem.paths:
+                proven = proven_by_weights(work.solved, found.feasible, node_weights(variables, found))
+            else:
+                proven = proven_by_rows(work.solved, found)
         else:
             return _certified(work.problem, certificate, rows, antichains, rounds)
     return Optimum(
@@ -178,12 +178,8 @@ def cuts_bracket(work: Work) -> Optimum:
     proven, low, high = None, min(found.lower, found.upper), found.upper
     status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
     if work.certify:
-        reading = work.problem.reading
-        proven = (
-            lower_bound_of_budgets(reading, found.feasible),
-            upper_bound_of_rows(reading, found.rows, found.solution.duals),
-        )
-        low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
+        proven = proven_by_rows(work.problem.reading, found)
+        low, high = outwards(proven[0], -np.inf), outwards(proven[1], np.inf)
         status, reason = OptimumStatus.BRACKETED, work.reason
     elif not found.converged:
         status = OptimumStatus.BOUNDED
@@ -220,8 +216,8 @@ def slope_bracket(work: Work) -> Optimum:
     proven, low, high = None, min(found.lower, found.upper), found.upper
     status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
     if work.certify:
-        proven = _proven(work.problem.reading, found.feasible, found.weights, found.ratios)
-        low, high = _outwards(proven[0], -np.inf), _outwards(proven[1], np.inf)
+        proven = proven_by_weights(work.problem.reading, found.feasible, found.weights, found.ratios)
+        low, high = outwards(proven[0], -np.inf), outwards(proven[1], np.inf)
         status, reason = OptimumStatus.BRACKETED, work.reason
     elif not found.converged:
         status = OptimumStatus.BOUNDED
@@ -263,8 +259,7 @@ def _certified(
 
 def live_slopes(problem: Problem, fineness: float = 1.0) -> FloatBracket:
     """What the slope programs find on the live nodes, for all nodes."""
-    instance, paths = problem.instance.without_leaf_laws(), problem.paths
-    assert paths is not None
+    instance, paths = problem.instance.without_leaf_laws(), problem.iid_paths()
     live = np.flatnonzero(instance.live)
     if len(live) == len(instance.tree):
         return slope_phase(instance.to_float(), paths, fineness)
@@ -272,31 +267,3 @@ def live_slopes(problem: Problem, fineness: float = 1.0) -> FloatBracket:
     whole = np.zeros((3, len(instance.tree)))
     whole[:, live] = found.feasible, found.weights, found.ratios
     return replace(found, feasible=whole[0], weights=whole[1], ratios=whole[2])
-
-
-def _proven(
-    reading: Problem, budgets: Array, weights: Array, ratios: Array | None = None
-) -> tuple[Fraction, Fraction]:
-    """Rationals between which the optimum lies, from feasible budgets and dual weights in floats."""
-    instance, paths = reading.instance, reading.paths
-    lower = max(proven_lower_bound(instance, paths, budgets), accepted_tokens(block_budgets(instance)))
-    uppers = [proven_upper_bound(instance, paths, weights)]
-    if ratios is not None:  # where draft probabilities are tiny, rounding in these multipliers can cost more
-        uppers.append(proven_upper_bound(instance, paths, weights, ratios))
-    return lower, min(uppers)
-
-
-def _outwards(bound: Fraction, towards: float) -> float:
-    """The nearest float on this side of a rational."""
-    near = float(bound)
-    beyond = near < bound if towards > 0 else near > bound
-    return float(np.nextafter(near, towards)) if beyond else near
-
-
-def _weights(variables: BudgetVariables, found: CuttingPlanes) -> Array:
-    """float array (n,): the multipliers of all antichains that contain a node."""
-    out = np.zeros(len(variables.instance.tree))
-    for row, dual in zip(found.rows, found.solution.duals, strict=True):
-        if row.kind != "target-matching":
-            out[list(row.nodes)] += max(0.0, dual)
-    return out

@@ -15,8 +15,9 @@ from .antichains import (
 )
 from .distinct import LikeliestAndSample, WithoutReplacement
 from .drafting import Drafting
-from .given import FixedTree, GivenTree, Likeliest, ListedTrees, best_tree
+from .fixed_trees import FixedTree, GivenTree, Likeliest, best_tree
 from .iid_paths import check_paths, hit_probability
+from .listed_trees import ListedTrees
 from .problem import Problem
 from .replacement import Delayed, IidPaths, WithReplacement
 from .tuples import count_drafted_tuples, drafted_leaves, drafted_tuples

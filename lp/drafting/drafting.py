@@ -43,13 +43,21 @@ class Drafting(ABC):
         return np.array([bool(self.hit_probability(instance, (z,)) > 0) for z in range(len(instance.tree))])
 
     @abstractmethod
-    def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
+    def violated(
+        self,
+        instance: Instance,
+        budgets: Array,
+        *,
+        tolerance: float = 0.0,
+        relative: float = 0.0,
+        limit: int | None = None,
+    ) -> list[Antichain]:
         """The separation oracle: antichains with D(A) > F(A), among them the most violated; [] where there is none.
 
         Args:
             instance: exact or float.
             budgets: array (n,), of the same kind, that meet (2.2).
-            limits: `tolerance`, `relative` and `limit`, as in `violated_antichains`.
+            tolerance, relative, limit: as in `violated_antichains`.
 
         Raises ValueError where there are too many antichains to be sure.
         """

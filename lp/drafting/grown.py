@@ -81,11 +81,21 @@ class GrownTree(Drafting):
         """bool array (n,): every token with draft mass can be drawn."""
         return np.asarray(instance.joint_draft > 0, dtype=bool)
 
-    def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
+    def violated(
+        self,
+        instance: Instance,
+        budgets: Array,
+        *,
+        tolerance: float = 0.0,
+        relative: float = 0.0,
+        limit: int | None = None,
+    ) -> list[Antichain]:
         """By a table of all antichains (`AntichainTable`), where they are few enough."""
         self.check(instance)
-        never = never_drafted(self, instance, budgets, limits.get("tolerance", 0.0), limits.get("limit"))
-        return never or AntichainTable.of(instance, self).violated(budgets, **limits)
+        never = never_drafted(self, instance, budgets, tolerance, limit)
+        return never or AntichainTable.of(instance, self).violated(
+            budgets, tolerance=tolerance, relative=relative, limit=limit
+        )
 
     def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
         """Every tree, from the leaves up: the law of the set of nodes below one copy of a node."""
@@ -97,7 +107,8 @@ class GrownTree(Drafting):
             if node in tree.leaves:
                 laws[node] = {frozenset((node,)): one}
                 continue
-            below, law = support(instance, node), {}
+            below = support(instance, node)
+            law: dict[frozenset[int], Any] = {}
             for places, chance in self.drawn(below, counts[_length(instance, node)]):
                 grown = {frozenset((node,)): chance}
                 for place in places:

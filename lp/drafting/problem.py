@@ -38,6 +38,12 @@ class Problem:
         """The number K of drafted paths where they are i.i.d., else None."""
         return self.drafting.paths if isinstance(self.drafting, IidPaths) else None
 
+    def iid_paths(self) -> int:
+        """The number K of drafted paths, for what is known of i.i.d. paths only; ValueError for another drafting."""
+        if not isinstance(self.drafting, IidPaths):
+            raise ValueError(f"drafting: got {self.drafting}; expected i.i.d. paths, iid:K")
+        return self.drafting.paths
+
     @property
     def program(self) -> str:
         """The name of its linear program."""

@@ -40,10 +40,25 @@ class DrawnWithReplacement(GrownTree):
         law = np.array([float(to_fraction(q)) for q in below.shares])
         return tuple(rng.choice(len(law), size=count, p=law / law.sum()).tolist())
 
-    def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
+    def violated(
+        self,
+        instance: Instance,
+        budgets: Array,
+        *,
+        tolerance: float = 0.0,
+        relative: float = 0.0,
+        limit: int | None = None,
+    ) -> list[Antichain]:
         """By the hull of what subtrees miss and are worth, exact at any size (statement 13.7)."""
-        never = never_drafted(self, instance, budgets, limits.get("tolerance", 0.0), limits.get("limit"))
-        return never or antichains_on_hull(instance, budgets, self.counts(instance.depth), **limits)
+        never = never_drafted(self, instance, budgets, tolerance, limit)
+        return never or antichains_on_hull(
+            instance,
+            budgets,
+            self.counts(instance.depth),
+            tolerance=tolerance,
+            relative=relative,
+            limit=limit,
+        )
 
     def most_nodes(self, instance: Instance) -> int:
         """As many at each length as copies, or as there are strings with draft mass."""
@@ -123,6 +138,22 @@ class IidPaths(DrawnWithReplacement):
         joint = instance.joint_draft
         return hit_probability(sum((joint[node] for node in nodes), joint[0] * 0), self.paths)
 
-    def violated(self, instance: Instance, budgets: Array, **limits: Any) -> list[Antichain]:
+    def violated(
+        self,
+        instance: Instance,
+        budgets: Array,
+        *,
+        tolerance: float = 0.0,
+        relative: float = 0.0,
+        limit: int | None = None,
+    ) -> list[Antichain]:
         """By slopes, which f being a function of q(A) alone makes quicker than hulls (statement 8.1)."""
-        return violated_antichains(instance.tree, budgets, instance.joint_draft, self.paths, **limits)
+        return violated_antichains(
+            instance.tree,
+            budgets,
+            instance.joint_draft,
+            self.paths,
+            tolerance=tolerance,
+            relative=relative,
+            limit=limit,
+        )

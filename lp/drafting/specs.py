@@ -11,7 +11,7 @@ from ..instances.trees import format_context
 from ..numbers.rationals import shortened
 from .distinct import LikeliestAndSample, WithoutReplacement
 from .drafting import Drafting
-from .given import GivenTree, Likeliest
+from .fixed_trees import GivenTree, Likeliest
 from .replacement import Delayed, IidPaths, WithReplacement
 
 Drafted = int | Drafting

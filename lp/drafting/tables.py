@@ -63,7 +63,7 @@ class AntichainTable:
                 child: hits.pop(child).reshape([-1 if i == axis else 1 for i in range(len(shape))])
                 for axis, child in enumerate(self._below[z])
             }
-            known = [spread.get(child, zero) for child in below.children]  # type: ignore[call-overload]
+            known = [zero if child is None else spread.get(child, zero) for child in below.children]
             found = np.broadcast_to(_as_array(drafting.hit_at(below, counts[lengths[z]], known)), shape)
             hits[z] = np.concatenate((found.ravel(), _array([zero + 1][: z > 0])))
         self.hit = hits[0]

@@ -94,12 +94,12 @@ def certificate_from_slopes(problem: Problem, weights: Array, near: Array) -> tu
             if row.kind == "antichain" and dual > 0
         ]
         try:
-            inside = point_inside(OptimalFace(problem.instance, problem.paths, tight, near), known)
+            inside = point_inside(OptimalFace(problem.instance, problem.iid_paths(), tight, near), known)
         except np.linalg.LinAlgError as error:
             raise NotCertified(str(error)) from None
         fresh = dict.fromkeys(inside.antichains)
         if inside.budgets is not None:
-            certificate = Certificate.build(problem.instance, problem.paths, inside.budgets, tight)
+            certificate = Certificate.build(problem.instance, problem.drafting, inside.budgets, tight)
             if certificate.verify():
                 return certificate, done, len(known)
             broken = problem.violated(inside.budgets, limit=AT_ONCE)
