@@ -16,6 +16,7 @@ from .antichains import (
 from .distinct import LikeliestAndSample, WithoutReplacement
 from .drafting import Drafting
 from .fixed_trees import FixedTree, GivenTree, Likeliest, best_tree
+from .grown import GrownTree
 from .iid_paths import check_paths, hit_probability
 from .listed_trees import ListedTrees
 from .problem import Problem
@@ -28,6 +29,7 @@ __all__ = [
     "Drafting",
     "FixedTree",
     "GivenTree",
+    "GrownTree",
     "IidPaths",
     "Likeliest",
     "LikeliestAndSample",

@@ -49,9 +49,8 @@ class WithoutReplacement(Counted):
 
     def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
         """Different tokens, one after the other."""
-        law = np.array([float(to_fraction(q)) for q in below.shares])
         size = self.most_children(below, count)
-        return tuple(rng.choice(len(law), size=size, replace=False, p=law / law.sum()).tolist())
+        return tuple(rng.choice(len(below.tokens), size=size, replace=False, p=below.law()).tolist())
 
 
 class LikeliestAndSample(Counted):

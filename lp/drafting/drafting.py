@@ -23,7 +23,7 @@ class Drafting(ABC):
     """A law of drafted trees: random prefix-closed sets of nodes that do not depend on what the target would say.
 
     The linear program needs `hit_probability`; the other methods say what is drafted. A drafting of one's own is a
-    class with these methods; `docs/how-to/own-drafting.md` has an example.
+    class with these methods; docs/how-to/bound-an-instance.md has an example.
     """
 
     @abstractmethod

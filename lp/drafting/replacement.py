@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..instances.instance import Instance
-from ..numbers.rationals import Array, to_fraction
+from ..numbers.rationals import Array
 from .antichains import Antichain, violated_antichains
 from .drafting import Nodes, never_drafted
 from .grown import Counted, GrownTree, Places
@@ -37,8 +37,7 @@ class DrawnWithReplacement(GrownTree):
 
     def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
         """Independent draws."""
-        law = np.array([float(to_fraction(q)) for q in below.shares])
-        return tuple(rng.choice(len(law), size=count, p=law / law.sum()).tolist())
+        return tuple(rng.choice(len(below.tokens), size=count, p=below.law()).tolist())
 
     def violated(
         self,

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from ..instances.instance import Instance
-from ..numbers.rationals import fast, to_fmpq
+from ..numbers.rationals import Array, fast, to_fmpq, to_fraction
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class Support:
     tokens: tuple[int, ...]
     shares: tuple[Any, ...]
     children: tuple[int | None, ...]
+
+    def law(self) -> Array:
+        """float array: the probabilities, for drawing."""
+        law = np.array([float(to_fraction(q)) for q in self.shares])
+        return law / law.sum()
 
     @classmethod
     def at(cls, instance: Instance, node: int) -> Support:

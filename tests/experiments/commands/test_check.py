@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from nodebudget.experiments import cli
-from nodebudget.experiments.checks import budgets, mixed, programs, selection, verifiers
+from nodebudget.experiments.checks import budgets, drafts, mixed, programs, selection, verifiers
 from nodebudget.experiments.checks import grid as grid_module
 from nodebudget.experiments.checks import run as run_module
 from nodebudget.experiments.checks.grid import Case, Grid, build_grid
@@ -35,6 +35,7 @@ from nodebudget.lp import (
     transport_stop_mass,
     verifier_program,
 )
+from nodebudget.lp.drafting import GivenTree, WithReplacement
 from nodebudget.lp.programs import verifier_lp as verifier_lp_module
 from nodebudget.lp.selection.node_rules import neutral, ratio_ranking
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree
@@ -43,6 +44,7 @@ COMMAND = str(Path(sys.executable).parent / "nodebudget")
 NUMBERS = {
     "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "5.1", "5.2", "5.3", "5.4",
     "6.1", "6.2", "6.3", "6.4", "7.1", "7.2", "8.1", "12.1", "12.2", "12.3", "12.4",
+    "13.2", "13.3", "13.4", "13.6", "13.7",
 }  # fmt: skip
 
 
@@ -159,6 +161,28 @@ def always_complete(instance: Instance, stops: Any, paths: int) -> Any:
     return replace(transport_stop_mass(instance, stops, paths), amount=Fraction(1))
 
 
+class Union(WithReplacement):
+    """The probabilities of a hit by each draw are added up, as if two of them could not both hit."""
+
+    def hit_at(self, below: Any, count: int, hits: Any) -> Any:
+        return count * sum(q * h for q, h in zip(below.shares, hits, strict=True))
+
+
+class Blind(WithReplacement):
+    """Its separation oracle sees nothing."""
+
+    def violated(self, *_: Any, **__: Any) -> Any:
+        return []
+
+
+def only(kind: type[WithReplacement]) -> Callable[[Instance], list[Any]]:
+    return lambda instance: [kind(*(2,) * instance.depth)]
+
+
+def of_one_chain(instance: Instance, *_: Any, **options: Any) -> Any:
+    return solve_multi_path(instance, GivenTree([(0,)]), **options)
+
+
 HAIR = Fraction(1, 10**30)
 
 # statement, module, name, and what takes its place
@@ -213,6 +237,12 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("12.2", mixed, "ratio_ranking", neutral),
     ("12.2", mixed, "neutral", ratio_ranking),
     ("12.3", mixed, "depth_one_optimum", lambda instance, k: depth_one_optimum(instance, k) + HAIR),
+    ("13.2", drafts, "draftings", only(Union)),
+    ("13.3", drafts, "solve_multi_path", of_one_chain),
+    ("13.4", drafts, "solve_multi_path", of_one_chain),
+    ("13.6", drafts, "verifier_program", constraints_of_the_simplex_only),
+    ("13.6", drafts, "solve_multi_path", lambda instance, _: solve_multi_path(instance, 1)),
+    ("13.7", drafts, "draftings", only(Blind)),
     ("12.4", mixed, "mixed_value", lambda grid, case, paths: 2.0 * case.instance.depth),
 ]  # fmt: skip
 
