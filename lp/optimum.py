@@ -54,21 +54,29 @@ def solve_multi_path(
     check_kind("instance", instance, Instance, "an Instance, such as load_instance(FILE)")
     problem = Problem(instance, as_drafting(paths))
     if method == "cuts":
-        return solve_problem(problem, attempts_at(problem, certify=certify), certify=certify)
+        return solve_problem(problem, certify=certify)
     if method == "enumerate":
         return solve_problem(problem, [EVERY_ANTICHAIN], certify=certify)
     raise ValueError(f"method: got {method!r}; expected 'cuts' or 'enumerate'")
 
 
-def solve_problem(problem: Problem, attempts: Sequence[Attempt], *, certify: bool = True) -> Optimum:
+def solve_problem(
+    problem: Problem, attempts: Sequence[Attempt] | None = None, *, certify: bool = True
+) -> Optimum:
     """Make attempts one after the other until one is certified, or does not need to be; else the best answer.
+
+    Args:
+        problem: the instance, and what is drafted.
+        attempts: by default those of `attempts_at`.
+        certify: prove the optimum in rationals.
 
     Raises SolverFailure where none has an answer and the float solver is to blame.
     """
+    check_kind("problem", problem, Problem, "a Problem, such as Problem(instance, IidPaths(2))")
     work = Work(problem, certify, tree_too_large(problem))
     best: Optimum | None = None
     failure: Exception = SolverFailure("no attempt was made")
-    for attempt in attempts:
+    for attempt in attempts_at(problem, certify=certify) if attempts is None else attempts:
         if attempt.again and best is not None:
             continue
         try:

@@ -51,6 +51,10 @@ def figures(
         else:
             typer.echo("\n\n".join(each.text() for each in described))
         return
+    if results is not None and not results.is_dir():
+        raise ValueError(
+            f"--results: there is no folder {results}; expected one with result files, as --list says"
+        )
     files = []
     for file in draw_figures(names or [], out, results or RESULTS):
         files.append(str(file))

@@ -13,6 +13,7 @@ from ..numbers.rationals import Array, fill, is_exact
 from .antichains import Antichain
 from .drafting import Drafting, Nodes
 from .replacement import IidPaths
+from .specs import as_drafting
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,7 @@ class Problem:
 
     Attributes:
         instance: the target and the draft, exact or float.
-        drafting: what is drafted.
+        drafting: what is drafted; a number of i.i.d. paths is taken as `IidPaths`.
 
     Raises ValueError where that cannot be drafted on the instance.
     """
@@ -31,6 +32,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         check_instance(self.instance)
+        object.__setattr__(self, "drafting", as_drafting(self.drafting))
         self.drafting.check(self.instance)
 
     @property

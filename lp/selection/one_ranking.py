@@ -55,10 +55,24 @@ def ratio_order(instance: Instance) -> Array:
     target, draft = fast(instance.target), fast(instance.draft)
     for node in range(tree.leaves.start):
         below = slice(tree.children(node).start, tree.children(node).stop)
-        tokens = tree.token[below]
-        ranked = order_tokens(tokens, target[below], draft[below], tree.vocab, ROUNDING)
-        order[below] = below.start + np.searchsorted(tokens, ranked)
+        tokens, laws = tree.token[below], (target[below], draft[below])
+        ranked = order_tokens(*_with_off_tree(instance, node, tokens, laws), tree.vocab, ROUNDING)
+        order[below] = below.start + np.searchsorted(tokens, ranked[np.isin(ranked, tokens)])
     return order
+
+
+def _with_off_tree(
+    instance: Instance, node: int, tokens: Array, laws: tuple[Array, Array]
+) -> tuple[Array, Array, Array]:
+    """The tokens of a node with target and draft, those without a node of their own, too: rows are ordered whole."""
+    rest = instance.off_tree.get(node)
+    if not rest:
+        return tokens, *laws
+    every = np.concatenate((tokens, list(rest)))
+    place = np.argsort(every)
+    pairs = fast(np.array(list(rest.values()), dtype=laws[0].dtype).reshape(-1)).reshape(-1, 2)
+    target, draft = (np.concatenate((law, pairs[:, i]))[place] for i, law in enumerate(laws))
+    return every[place], target, draft
 
 
 def greedy_skewed_draft(instance: Instance, paths: int) -> Array:

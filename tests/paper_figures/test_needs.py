@@ -253,3 +253,13 @@ def test_the_list(run_command: Run) -> None:
     assert list(found) == list(FIGURES)
     assert found["share_of_optimum"]["single"] == ["paths"]
     assert found["node_budgets"]["file"] is None
+
+
+def test_a_folder_that_does_not_exist_is_said_before_anything_is_drawn(
+    tmp_path: Path, run_command: Callable[..., tuple[int, str, str]]
+) -> None:
+    out = tmp_path / "out"
+    code, _, error = run_command("figures", "--results", str(tmp_path / "none"), "--out", str(out))
+    assert code == 2
+    assert "there is no folder" in error
+    assert not out.exists()

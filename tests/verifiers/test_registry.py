@@ -12,7 +12,8 @@ from nodebudget.verifiers import VERIFIERS, Verifier, get_verifier, load_verifie
 
 
 def test_names() -> None:
-    assert list(VERIFIERS) == ["token", "bv", "gbv", "nss", "specinfer", "spectr", "traversal", "mixed"]
+    known = ["token", "bv", "gbv", "nss", "specinfer", "spectr", "traversal", "mixed"]
+    assert list(VERIFIERS)[: len(known)] == known
     for name, verifier in VERIFIERS.items():
         assert get_verifier(name) is verifier
         assert verifier.name == name

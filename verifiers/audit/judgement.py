@@ -187,6 +187,6 @@ def _first_mismatch(instance: Instance, joint: Array, budgets: Array, rounding: 
             if abs(joint[node, y] - wanted) > rounding:
                 name = format_context(tree.path(node))
                 return [
-                    f"stopping at {name!r} and emitting {y} has probability {joint[node, y]}; 2.1 asks {wanted}"
+                    f"stopping at {name!r} and emitting {y} has probability {joint[node, y]}; it must be {wanted} (2.1)"
                 ]
     return []

@@ -24,8 +24,11 @@ TIED, APART = Fraction(24 + 16 + 12 + 6, 49), Fraction(16 + 24 + 8 + 4, 49)
 DISTANCES = [10.0**exponent for exponent in np.arange(-17, -9.75, 0.25)]
 
 
-def nearly_tied(distance: Any, vocab: int = 3, like: type = float) -> Instance:
-    """The instance over the tokens 0, V // 2 and V - 1 of a vocabulary."""
+def nearly_tied(distance: Any, vocab: int = 3, like: type = float, stray: float = 0.0) -> Instance:
+    """The instance over the tokens 0, V // 2 and V - 1 of a vocabulary.
+
+    A token 1 that the target does not want may be drafted with the probability `stray`, far below rounding.
+    """
     tokens = (0, vocab // 2, vocab - 1)
 
     def law(*numerators: int) -> dict[int, Any]:
@@ -39,7 +42,7 @@ def nearly_tied(distance: Any, vocab: int = 3, like: type = float) -> Instance:
         (tokens[2],): law(1, 0, 0),
     }
     draft = {
-        (): law(3, 2, 2),
+        (): law(3, 2, 2) | ({1: stray} if stray else {}),
         (tokens[0],): law(1, 0, 0),
         (tokens[1],): law(0, 1, 1),
         (tokens[2],): law(0, 1, 0),
@@ -84,6 +87,15 @@ def test_budgets_are_those_of_the_law_however_near_the_ratios(name: str, vocab: 
     for distance in DISTANCES[:: 1 if name == "gbv" else 4]:  # mixed takes longer
         instance = nearly_tied(distance, vocab)
         by_law, by_budgets = accepted_by_law(name, instance), accepted_by_budgets(name, instance)
+        assert abs(by_law - by_budgets) < 1e-9, distance
+
+
+def test_tokens_without_a_node_count_in_the_order_of_a_row() -> None:
+    """A row with a probability whose quotient could overflow is ordered by square roots, in both ways."""
+    for distance in np.geomspace(1e-15, 1e-14, 25):
+        instance = nearly_tied(float(distance), vocab=8, stray=1e-305)
+        assert instance.tree.find([1]) is None
+        by_law, by_budgets = accepted_by_law("gbv", instance), accepted_by_budgets("gbv", instance)
         assert abs(by_law - by_budgets) < 1e-9, distance
 
 
