@@ -29,10 +29,10 @@ check: $(VENV)/.core
 	$(BIN)/nodebudget check
 
 test: $(VENV)/.full
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 quick: $(VENV)/.full
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
+	$(BIN)/python -m pytest -n $(WORKERS) $(QUICK)
 
 decode: $(VENV)/.full
 	HF_HUB_OFFLINE=1 $(BIN)/nodebudget decode --pair smollm2/without-10-13 --compare token,bv,traversal,gbv \
