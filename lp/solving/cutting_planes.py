@@ -112,7 +112,7 @@ def cutting_planes(
         if not broken or not fresh or work > limit:
             break
         if width and rounds % LOOK_EVERY == 0:
-            feasible = _repaired(problem, (last, average, feasible))
+            feasible = _best_repaired(problem, feasible, (last, average))
             if solution.objective - float(accepted_tokens(feasible)) <= width * solution.objective:
                 break
         known.update(antichain.nodes for antichain in fresh)
@@ -121,7 +121,7 @@ def cutting_planes(
         session.add_rows(new_rows)
     bar.close()
     converged = not broken or not fresh  # without fresh ones, what is left is the solver's own tolerance
-    feasible = last if converged else _repaired(problem, (last, average, feasible))
+    feasible = last if converged else _best_repaired(problem, feasible, (last, average))
     lower = float(accepted_tokens(feasible))
     return CuttingPlanes(tuple(rows), solution, rounds, converged, lower, solution.objective, feasible)
 
@@ -141,7 +141,7 @@ def float_budgets(variables: BudgetVariables, values: Array) -> Array:
     return budgets
 
 
-def _repaired(problem: Problem, found: tuple[Array, ...]) -> Array:
-    """The best of some budgets after they have been made feasible."""
+def _best_repaired(problem: Problem, feasible: Array, found: tuple[Array, ...]) -> Array:
+    """The best of feasible budgets and of others after they have been made feasible."""
     repaired = [feasible_budgets(problem.floats, budgets) for budgets in found]
-    return max(repaired, key=lambda budgets: float(budgets[1:].sum()))
+    return max((feasible, *repaired), key=lambda budgets: float(budgets[1:].sum()))
