@@ -115,14 +115,16 @@ def test_a_figure_shows_its_results(tmp_path: Path) -> None:
     [
         (["pie_chart"], "figure: got 'pie_chart'; expected some of antichain_hull, base_polytope"),
         (
-            ["similarity", "--results", "nowhere"],
-            "'nowhere/similarity.parquet' is missing; make it with: nodebudget",
+            ["similarity", "--results", "empty"],
+            "'empty/similarity.parquet' is missing; make it with: nodebudget",
         ),
+        (["similarity", "--results", "nowhere"], "--results: there is no folder nowhere; expected one with result"),
         (["node_budgets", "--out", "a_file"], "--out: 'a_file' is a file; expected a folder"),
     ],
 )
 def test_bad_input(arguments: list[str], said: str, tmp_path: Path) -> None:
     (tmp_path / "a_file").touch()
+    (tmp_path / "empty").mkdir()
     done = subprocess.run([COMMAND, "figures", *arguments], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
