@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from nodebudget.lp import PrefixTree
+from nodebudget.lp import PrefixTree, Problem
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import format_rational
 from rich.console import Console
@@ -48,6 +48,19 @@ def node_name(tree: PrefixTree, node: int) -> str:
 def budgets_report(tree: PrefixTree, budgets: Any) -> dict[str, str | float]:
     """The budgets of all nodes but the root, for JSON."""
     return {format_context(tree.path(node)): number(budgets[node]) for node in range(1, len(tree))}
+
+
+def drafted_report(problem: Problem) -> dict[str, Any]:
+    """What is drafted, and how many nodes the target's pass reads; None where a sparse instance does not tell."""
+    try:
+        expected = number(problem.drafting.expected_nodes(problem.instance))
+    except ValueError:
+        expected = None
+    return {
+        "drafting": str(problem.drafting),
+        "nodes_expected": expected,
+        "nodes_most": problem.drafting.most_nodes(problem.instance),
+    }
 
 
 def print_nodes(

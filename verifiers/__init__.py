@@ -15,7 +15,7 @@ above it:
 from __future__ import annotations
 
 from . import plain
-from .drafts import AcceptanceLaw, DraftTree, PathNodes
+from .drafts import AcceptanceLaw, DraftTree, PathNodes, TreeNodes
 from .expected_tokens import expected_accepted
 from .registry import VERIFIERS, get_verifier, load_verifier, mixed_verifier
 from .sampling import sample
@@ -26,6 +26,7 @@ __all__ = [
     "AcceptanceLaw",
     "DraftTree",
     "PathNodes",
+    "TreeNodes",
     "Verifier",
     "expected_accepted",
     "get_verifier",

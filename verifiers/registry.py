@@ -16,7 +16,7 @@ from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.lp.selection.selections import Selection
 
 from .algorithms import mixed_multipath
-from .verifier import LawFunction, Verifier
+from .verifier import ANY_DRAFTING, LawFunction, Verifier
 
 FILES = (
     "token_verification",
@@ -70,7 +70,7 @@ def as_verifier(verifier: Verifier | LawFunction | str) -> Verifier:
         return get_verifier(verifier)
     if callable(verifier):
         name = str(getattr(verifier, "__name__", type(verifier).__name__))
-        return Verifier(name, verifier, multipath=True, reference="a law function")
+        return Verifier(name, verifier, multipath=True, reference="a law function", needs=ANY_DRAFTING)
     raise ValueError(
         f"verifier: got {described(verifier)}; expected a Verifier, its name, or a function from DraftTree to "
         "AcceptanceLaw"
@@ -119,9 +119,8 @@ def load_verifier(spec: str) -> Verifier:
     found = _load("verifier", spec)
     if isinstance(found, Verifier):
         return replace(found, name=spec)
-    return Verifier(
-        spec, _as_function("verifier", spec, found), multipath=True, reference=f"user-defined: {spec}"
-    )
+    law = _as_function("verifier", spec, found)
+    return Verifier(spec, law, multipath=True, reference=f"user-defined: {spec}", needs=ANY_DRAFTING)
 
 
 def load_function(what: str, spec: str) -> Callable[..., Any]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from nodebudget.lp import Instance
-from nodebudget.lp.drafting.iid_paths import check_paths
+from nodebudget.lp.drafting import Drafting, IidPaths
+from nodebudget.lp.drafting.specs import Drafted, as_drafting
 from nodebudget.lp.instances.instance import check_instance
-from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import Array, shortened
 
 from .drafts.laws import AcceptanceLaw
@@ -21,22 +21,40 @@ Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
+class Needs:
+    """What must be drafted for a verifier to be defined.
+
+    Attributes:
+        text: in words, as in "gbv needs i.i.d. paths".
+        met: whether a drafting is that.
+    """
+
+    text: str
+    met: Callable[[Drafting], bool]
+
+
+IID_PATHS = Needs("i.i.d. paths", lambda drafting: isinstance(drafting, IidPaths))
+ANY_DRAFTING = Needs("a drafting", lambda drafting: True)
+
+
+@dataclass(frozen=True)
 class Verifier:
     """A verification algorithm.
 
     Attributes:
         name: how it is called on the command line and in result files.
-        law: the law of (Z, Y) given the drafted paths; its docstring states the algorithm.
+        law: the law of (Z, Y) given the drafted tree; its docstring states the algorithm.
         multipath: False for one that looks at the first path only.
         reference: where it comes from, with the statement of the mathematics that it is checked against.
         ordered: False for one whose law does not depend on the order in which the paths were drafted; an exact
-            audit then goes through multisets of paths instead of tuples.
+            audit of K paths then goes through multisets of paths instead of tuples.
+        needs: what must be drafted for it to be defined.
         pick_path: for one that picks a path by a fixed ranking of all paths and looks at no other, the function
             that picks, as `greedy_multipath.pick_path`; an exact audit can then take any number of paths.
         scores: for one that picks the path with the largest of independent random scores, the function that says
             how they are distributed, as `mixed_multipath.scores`; an exact audit can then take any number of paths.
         one_pass: for one whose node budgets take one pass over an instance's tree, that pass: from an instance
-            and K to an array (n,), or to None where it would be too large. `budgets` calls it.
+            and K, or any other drafting, to an array (n,), or to None where it would be too large. `budgets` calls it.
     """
 
     name: str
@@ -44,27 +62,47 @@ class Verifier:
     multipath: bool
     reference: str
     ordered: bool = True
+    needs: Needs = IID_PATHS
     pick_path: Callable[[DraftTree], Any] | None = None
     scores: Callable[[DraftTree], tuple[Any, Any, Any]] | None = None
-    one_pass: Callable[[Instance, int], Any] | None = None
+    one_pass: Callable[[Instance, Any], Any] | None = None
 
     @property
     def about(self) -> str:
         """What it looks at and where it comes from, in a line."""
-        return f"{'K paths' if self.multipath else 'one path'}; {self.reference}"
+        looks = (
+            "one path" if not self.multipath else "K paths" if self.needs is IID_PATHS else self.needs.text
+        )
+        return f"{looks}; {self.reference}"
 
     def __repr__(self) -> str:
         return f"Verifier({shortened(self.name)}, {self.about})"
 
-    def budgets(self, instance: Instance, paths: int) -> Array:
+    def shown(self, instance: Instance, drafted: Drafted) -> Drafting:
+        """What it is shown of what is drafted: of K i.i.d. paths under any name these, the first for one path.
+
+        Raises ValueError for what cannot be drafted on the instance, and where the verifier is not defined for it.
+        """
+        drafting = as_drafting(drafted)
+        drafting.check(instance)
+        if not self.needs.met(drafting) and (paths := drafting.iid_paths(instance.depth)):
+            drafting = IidPaths(paths)
+        if not self.needs.met(drafting):
+            raise ValueError(f"{self.name} needs {self.needs.text}; got {drafting}")
+        return drafting if self.multipath else IidPaths(1)
+
+    def budgets(self, instance: Instance, drafted: Drafted) -> Array:
         """array (n,): Pr[z is a prefix of Z] for every node z of an instance, by one pass over its tree.
+
+        Args:
+            instance: exact or float.
+            drafted: a number of i.i.d. paths, or any drafting for which the verifier is defined.
 
         Raises ValueError for a verifier that has no such form (traversal, and users' own), and where the pass would
         be too large; `expected_accepted` and `audit_exact` go through what can be drafted instead.
         """
         check_instance(instance)
-        check_paths(paths)
-        found = self.one_pass(instance, paths) if self.one_pass else None
+        found = self.pass_over(instance, self.shown(instance, drafted))
         if found is None:
             why = "would be too large on this tree" if self.one_pass else "is not known for it"
             raise ValueError(
@@ -73,6 +111,12 @@ class Verifier:
                 "nodebudget.verifiers.audit.audit_exact the budgets as well"
             )
         return found
+
+    def pass_over(self, instance: Instance, drafting: Drafting) -> Any:
+        """The budgets by one pass over the tree, None where there is no such pass."""
+        if self.one_pass is None:
+            return None
+        return self.one_pass(instance, drafting.paths if isinstance(drafting, IidPaths) else drafting)
 
     def ask(self, tree: DraftTree, read: Callable[[AcceptanceLaw], Read]) -> Read:
         """What `read` makes of the law on a drafted tree.
@@ -86,9 +130,8 @@ class Verifier:
                 raise TypeError(f"got {type(law).__name__}")
             return read(law)
         except (Exception, SystemExit) as error:  # whatever a user's function does
-            nodes = tree.nodes
-            drafted = " | ".join(format_context(nodes.path(int(path[-1]))) for path in nodes.path_nodes)
+            what = "paths" if isinstance(tree.drafting, IidPaths) else "nodes"
             raise ValueError(
-                f"{self.name} failed on the drafted paths {drafted}: {type(error).__name__}: {error}; "
+                f"{self.name} failed on the drafted {what} {tree.nodes.as_text()}: {type(error).__name__}: {error}; "
                 "expected the AcceptanceLaw of the tree it was given"
             ) from error

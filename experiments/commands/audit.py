@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .answers import print_json, quiet_stdout
-from .options import InstanceFile, Json, Paths
+from .options import DraftingSpec, InstanceFile, Json, PathsOrDrafting, what_is_drafted
 
 if TYPE_CHECKING:
     from nodebudget.lp import Instance
+    from nodebudget.lp.drafting import Drafting
     from nodebudget.verifiers.audit import ExactAudit
 
 EXAMPLE = "nodebudget audit gbv instance.json --paths 2"
@@ -27,36 +28,39 @@ def audit(
         ),
     ],
     file: InstanceFile,
-    paths: Paths,
+    paths: PathsOrDrafting = None,
+    drafting: DraftingSpec = None,
     as_json: Json = False,
 ) -> None:
-    """Judge a verifier exactly: lossless, and how far from OPT_K?
+    """Judge a verifier exactly: lossless, and how far from the optimum?
 
-    Goes through everything that can be drafted. Exit code 0 only if the verifier is lossless on this instance,
-    1 if it is not, 2 for input that cannot be used.
+    Goes through everything that can be drafted: K i.i.d. paths, or any other drafting for which the verifier is
+    defined. Exit code 0 only if the verifier is lossless on this instance, 1 if it is not, 2 for input that cannot be
+    used.
     """
+    from ..tables import drafted_report
+
+    drafted = what_is_drafted(paths, drafting)
     with quiet_stdout():
-        found, instance = run_audit(name, file, paths)
+        found, instance = run_audit(name, file, drafted)
     if as_json:
-        print_json(audit_report(found, instance))
+        print_json(audit_report(found, instance) | (drafted_report(found.problem) if drafting else {}))
     else:
         print_audit(found, instance)
     if not found.lossless:
         raise typer.Exit(1)
 
 
-def run_audit(name: str, file: Path, paths: int) -> tuple[ExactAudit, Instance]:
+def run_audit(name: str, file: Path, drafting: Drafting) -> tuple[ExactAudit, Instance]:
     """Read an instance and audit a verifier on it; ValueError for anything unusable."""
     from joblib import cpu_count
     from nodebudget.lp import load_instance
-    from nodebudget.lp.drafting.iid_paths import check_paths
     from nodebudget.verifiers import get_verifier
     from nodebudget.verifiers.audit import audit_exact
 
-    check_paths(paths)
     verifier = get_verifier(name)
     instance = load_instance(file)
-    return audit_exact(verifier, instance, paths, workers=cpu_count()), instance
+    return audit_exact(verifier, instance, drafting, workers=cpu_count()), instance
 
 
 def audit_report(audit: ExactAudit, instance: Instance) -> dict[str, Any]:
@@ -85,9 +89,9 @@ def print_audit(audit: ExactAudit, instance: Instance) -> None:
     out = console()
     share = f", {float(audit.accepted_tokens / audit.optimum):.2%} of the optimum" if audit.optimum else ""
     lines = [
-        f"{audit.verifier} on {instance!r}, K = {audit.paths}",
+        f"{audit.verifier} on {instance!r}, {audit.what}",
         f"accepted tokens   {_short(audit.accepted_tokens)}{share}",
-        f"optimum OPT_K     {_short(audit.optimum)}",
+        f"optimum {'OPT_K' if audit.paths else '     '}     {_short(audit.optimum)}",
         f"prefix-matching   {_yes(audit.prefix_matching)}",
         f"target-matching   {_yes(audit.target_matching)}, total variation {_short(audit.total_variation)}",
         f"verdict           {'lossless on this instance' if audit.lossless else 'NOT lossless'}",

@@ -43,6 +43,8 @@ def bound(
     OPT_K is the most drafted tokens that a lossless verifier can expect to accept with K drafted paths, or with another
     --drafting. It is certified in rationals unless --float is given. Exit code 2 for input that cannot be used.
     """
+    from ..tables import drafted_report
+
     drafted = what_is_drafted(paths, drafting)
     if certificate is not None:
         if floats:
@@ -54,7 +56,9 @@ def bound(
             raise ValueError(f"--certificate: there is no certificate to save; {optimum.verdict}")
         optimum.certificate.save(certificate)
     if as_json:
-        print_json(bound_report(optimum, instance) | ({} if drafting is None else drafted_report(optimum)))
+        print_json(
+            bound_report(optimum, instance) | ({} if drafting is None else drafted_report(optimum.problem))
+        )
     else:
         print_bound(optimum, instance)
 
@@ -96,22 +100,6 @@ def bound_report(optimum: Optimum, instance: Instance) -> dict[str, Any]:
             for antichain in tight
         ],
         "budgets": budgets_report(tree, optimum.budgets),
-    }
-
-
-def drafted_report(optimum: Optimum) -> dict[str, Any]:
-    """What is drafted, and how many nodes the target's pass reads; None where a sparse instance does not tell."""
-    from ..tables import number
-
-    problem = optimum.problem
-    try:
-        expected = number(problem.drafting.expected_nodes(problem.instance))
-    except ValueError:
-        expected = None
-    return {
-        "drafting": str(problem.drafting),
-        "nodes_expected": expected,
-        "nodes_most": problem.drafting.most_nodes(problem.instance),
     }
 
 

@@ -8,12 +8,37 @@ from typing import Any
 
 import numpy as np
 
-from ..numbers.rationals import to_fraction
+from ..instances.instance import Instance
+from ..numbers.rationals import Array, exact_array, fast, to_fraction
 from .grown import Counted, Places
-from .supports import Support
+from .supports import Support, support
 
 
-class WithoutReplacement(Counted):
+class Drawn(Counted):
+    """A grown tree in which one draw at each node is one path from the draft."""
+
+    def iid_paths(self, depth: int) -> int | None:
+        """1 where one child is drawn at each node."""
+        return 1 if set(self.counts(depth)) == {1} else None
+
+    def single_hits(self, instance: Instance) -> Array:
+        """array (n,): the product along the way of the chances to be among the drawn children."""
+        tree, counts = instance.tree, self.counts(instance.depth)
+        one = fast(instance.draft[:1])[0] * 0 + 1
+        hits = np.full(len(tree), one * 0)
+        hits[0] = one
+        for depth, count in enumerate(counts):
+            level = tree.level(depth)
+            for node in level.start + np.flatnonzero(hits[level] > 0):
+                below = support(instance, int(node))
+                for place, child in enumerate(below.children):
+                    if child is not None:
+                        alone = [one * (place == other) for other in range(len(below.tokens))]
+                        hits[child] = hits[node] * self.hit_at(below, count, alone)
+        return exact_array(hits) if instance.exact else hits
+
+
+class WithoutReplacement(Drawn):
     """k_1, .., k_L different tokens drawn one after the other at each node, those that were drawn left out.
 
     Where fewer tokens have mass all of them are drawn.
@@ -53,7 +78,7 @@ class WithoutReplacement(Counted):
         return tuple(rng.choice(len(below.tokens), size=size, replace=False, p=below.law()).tolist())
 
 
-class LikeliestAndSample(Counted):
+class LikeliestAndSample(Drawn):
     """At each node the m - 1 likeliest tokens and one draw from the others, renormalised; m_1, .., m_L.
 
     Where nothing has mass off the likeliest, there is no draw.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..instances.instance import Instance
-from ..numbers.rationals import Array, is_exact
+from ..numbers.rationals import Array, fill, is_exact
 from .antichains import Antichain
 
 TREES_LIMIT = 250_000
@@ -24,7 +24,12 @@ class Drafting(ABC):
 
     The linear program needs `hit_probability`; the other methods say what is drafted. A drafting of one's own is a
     class with these methods; docs/how-to/bound-an-instance.md has an example.
+
+    Attributes:
+        from_draft: whether tokens are drawn from the draft's law, so that none without mass is ever drafted.
     """
+
+    from_draft = True
 
     @abstractmethod
     def __str__(self) -> str:
@@ -38,9 +43,14 @@ class Drafting(ABC):
     def hit_probability(self, instance: Instance, nodes: Nodes) -> Any:
         """F(A): the probability that the drafted tree has a node of an antichain; exact for an exact instance."""
 
+    def single_hits(self, instance: Instance) -> Array:
+        """array (n,): F({z}), the probability that z is drafted, for every node."""
+        hits = [self.hit_probability(instance, (z,)) for z in range(len(instance.tree))]
+        return fill(hits) if instance.exact else np.array(hits)
+
     def drafted(self, instance: Instance) -> Array:
         """bool array (n,): the nodes that can be drafted, F({z}) > 0."""
-        return np.array([bool(self.hit_probability(instance, (z,)) > 0) for z in range(len(instance.tree))])
+        return np.asarray(self.single_hits(instance) > 0, dtype=bool)
 
     @abstractmethod
     def violated(
@@ -69,6 +79,24 @@ class Drafting(ABC):
         Raises ValueError for a sparse instance, and where there are more than `TREES_LIMIT`.
         """
 
+    def outcomes(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
+        """Every outcome of `draw`, with its probability: nodes but the root in the order of drawing, copies repeated.
+
+        The default is for draftings without copies, of which a verifier sees the tree alone.
+
+        Raises ValueError as `trees` does.
+        """
+        for nodes, chance in self.trees(instance):
+            yield nodes[1:], chance
+
+    def count_outcomes(self, instance: Instance) -> int:
+        """How many outcomes there are; ValueError as for `outcomes`."""
+        return sum(1 for _ in self.trees(instance))
+
+    def iid_paths(self, depth: int) -> int | None:
+        """The number K where this is K i.i.d. paths of this depth under another name, else None."""
+        return None
+
     @abstractmethod
     def draw(self, instance: Instance, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
         """One drafted tree: the token string of each node but the root, a parent before its children.
@@ -86,8 +114,7 @@ class Drafting(ABC):
         Raises ValueError for a sparse instance, which does not know what is drafted off its tree.
         """
         require_full(instance, "the number of drafted nodes")
-        hits = (self.hit_probability(instance, (node,)) for node in range(1, len(instance.tree)))
-        return sum(hits, instance.draft[0] * 0)
+        return sum(self.single_hits(instance)[1:], instance.draft[0] * 0)
 
 
 def never_drafted(

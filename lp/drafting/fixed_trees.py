@@ -26,6 +26,8 @@ Strings = tuple[tuple[int, ...], ...]
 class FixedTree(Drafting):
     """A tree without chance: F(A) is 1 where it meets A, else 0."""
 
+    from_draft = False
+
     @abstractmethod
     def strings(self, instance: Instance) -> Strings:
         """The token strings of its nodes but the root, a parent before its children."""
@@ -35,6 +37,10 @@ class FixedTree(Drafting):
         out = np.zeros(len(instance.tree), dtype=bool)
         out[list(self.nodes(instance))] = True
         return out
+
+    def single_hits(self, instance: Instance) -> Array:
+        """array (n,): 1 on the tree, else 0."""
+        return self.drafted(instance) * (Fraction(1) if instance.exact else 1.0)
 
     def nodes(self, instance: Instance) -> frozenset[int]:
         """Its nodes on the instance's tree, the root with them."""
@@ -78,6 +84,14 @@ class FixedTree(Drafting):
     def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
         """The one tree."""
         yield tuple(sorted(self.nodes(instance))), Fraction(1) if instance.exact else 1.0
+
+    def outcomes(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
+        """The one tree."""
+        yield from Drafting.outcomes(self, instance)
+
+    def count_outcomes(self, instance: Instance) -> int:
+        """One."""
+        return 1
 
     def draw(self, instance: Instance, rng: np.random.Generator) -> Strings:
         """The tree."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ from .tables import AntichainTable
 
 Places = tuple[int, ...]
 """Drawn children, by their places in a `Support`, in the order in which they were drawn."""
+
+
+Grown = tuple[tuple[Any, Any], ...]
+"""Drawn children in order, each with what is grown below it, which is of this kind again."""
 
 
 class GrownTree(Drafting):
@@ -122,6 +127,47 @@ class GrownTree(Drafting):
             laws[node] = law
         for nodes, mass in laws[0].items():
             yield tuple(sorted(nodes)), to_fraction(mass) if instance.exact else mass
+
+    def outcomes(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
+        """Every sequence of draws at every copy, level after level."""
+        require_full(instance, "the list of what can be drafted")
+        for grown, chance in self._grown(instance, 0):
+            found: list[int] = []
+            level = grown
+            while level:
+                found += [child for child, _ in level]
+                level = tuple(entry for _, below in level for entry in below)
+            yield tuple(found), to_fraction(chance) if instance.exact else chance
+
+    def _grown(self, instance: Instance, node: int) -> Iterator[tuple[Grown, Any]]:
+        """What can be grown below one copy of a node: each drawn child with what is grown below it."""
+        one = fast(instance.draft[:1])[0] * 0 + 1
+        if node in instance.tree.leaves:
+            yield (), one
+            return
+        below = support(instance, node)
+        for places, chance in self.drawn(below, self.counts(instance.depth)[_length(instance, node)]):
+            children = [below.children[place] for place in places]
+            options = [list(self._grown(instance, child)) for child in children if child is not None]
+            for combination in itertools.product(*options):
+                grown, mass = [], chance
+                for child, (rest, share) in zip(children, combination, strict=True):
+                    grown.append((child, rest))
+                    mass = mass * share
+                yield tuple(grown), mass
+
+    def count_outcomes(self, instance: Instance) -> int:
+        """By what can be grown below each node."""
+        require_full(instance, "the list of what can be drafted")
+        tree, counts = instance.tree, self.counts(instance.depth)
+        ways = dict.fromkeys(tree.leaves, 1)
+        for node in range(tree.leaves.start - 1, -1, -1):
+            below = support(instance, node)
+            drawn = self.drawn(below, counts[_length(instance, node)])
+            ways[node] = sum(
+                math.prod(ways[below.children[place]] for place in places) for places, _ in drawn
+            )
+        return ways[0]
 
     def draw(self, instance: Instance, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
         """Children after children; where a sparse tree ends, what is drafted ends as well."""

@@ -26,6 +26,8 @@ class ListedTrees(Drafting):
     Raises ValueError unless the probabilities are positive and sum to one: exactly, or within 1e-9 in floats.
     """
 
+    from_draft = False
+
     listed: tuple[tuple[GivenTree, Any], ...]
 
     def __init__(self, trees: Iterable[tuple[GivenTree | Iterable[Sequence[int]], Any]]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..instances.instance import Instance, check_instance
-from ..numbers.rationals import Array, fill, is_exact
+from ..numbers.rationals import Array, is_exact
 from .antichains import Antichain
 from .drafting import Drafting, Nodes
 from .replacement import IidPaths
@@ -81,8 +81,7 @@ class Problem:
     @cached_property
     def single_hits(self) -> Array:
         """array (n,): F({z}) of every node; the ceilings of budgets."""
-        hits = [self.hit_probability((node,)) for node in range(len(self.instance.tree))]
-        return fill(hits) if self.instance.exact else np.array(hits)
+        return self.drafting.single_hits(self.instance)
 
     def hit_probability(self, nodes: Nodes) -> Any:
         """F(A): the probability that what is drafted meets an antichain, exact or float."""

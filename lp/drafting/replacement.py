@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..instances.instance import Instance
-from ..numbers.rationals import Array
+from ..numbers.rationals import Array, exact_array, fast
 from .antichains import Antichain, violated_antichains
 from .drafting import Nodes, never_drafted
 from .grown import Counted, GrownTree, Places
@@ -34,6 +34,11 @@ class DrawnWithReplacement(GrownTree):
                 places,
                 math.prod((below.shares[place] for place in places[1:]), start=below.shares[places[0]]),
             )
+
+    def iid_paths(self, depth: int) -> int | None:
+        """As many as are drawn at the root, where nothing branches below it."""
+        first, *others = self.counts(depth)
+        return first if set(others) <= {1} else None
 
     def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
         """Independent draws."""
@@ -136,6 +141,11 @@ class IidPaths(DrawnWithReplacement):
         """f(q(A)), f(t) = 1 - (1 - t)^K."""
         joint = instance.joint_draft
         return hit_probability(sum((joint[node] for node in nodes), joint[0] * 0), self.paths)
+
+    def single_hits(self, instance: Instance) -> Array:
+        """array (n,): f(q(z))."""
+        hits = [hit_probability(mass, self.paths) for mass in fast(instance.joint_draft)]
+        return exact_array(hits) if instance.exact else np.array(hits)
 
     def violated(
         self,

@@ -14,8 +14,8 @@ from .drafting import Drafting
 from .fixed_trees import GivenTree, Likeliest
 from .replacement import Delayed, IidPaths, WithReplacement
 
-Drafted = int | Drafting
-"""What is drafted: a number of i.i.d. paths, or any drafting."""
+Drafted = int | str | Drafting
+"""What is drafted: a number of i.i.d. paths, any drafting, or its text form."""
 
 KINDS: dict[str, Callable[..., Drafting]] = {
     "iid": IidPaths,
@@ -33,8 +33,21 @@ EXAMPLES = "iid:4, with:2,2, without:2,2, top-sample:3,2, top:2,2, delayed:1,4 o
 
 
 def as_drafting(drafted: Drafted) -> Drafting:
-    """A number of paths as `IidPaths`; ValueError for what is neither that nor a drafting."""
+    """A number of paths as `IidPaths`, a text as `parse_drafting` reads it; ValueError for what is no drafting."""
+    if isinstance(drafted, str):
+        return parse_drafting(drafted)
     return drafted if isinstance(drafted, Drafting) else IidPaths(drafted)
+
+
+def which_drafting(paths: Drafted | None, drafting: Drafted | None) -> Drafting:
+    """The one of two arguments that is given, `paths` or `drafting`; ValueError where both or none are."""
+    given = [each for each in (paths, drafting) if each is not None]
+    if len(given) != 1:
+        raise ValueError(
+            f"paths, drafting: got {'both' if given else 'neither'}; expected what is drafted, such as paths=2 or "
+            'drafting="with:2,1"'
+        )
+    return as_drafting(given[0])
 
 
 def parse_drafting(spec: str) -> Drafting:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..instances.instance import Instance, check_instance
 from ..instances.trees import approximately
+from .drafting import Drafting
 from .iid_paths import check_paths
 
 DraftedTuple = tuple[int, ...]
@@ -55,6 +56,17 @@ def check_count(count: int, paths: int, instead: str) -> None:
             f"{paths} paths of this instance can be drafted in {approximately(count)} ways; at most {TUPLE_LIMIT} "
             f"are gone through ({instead})"
         )
+
+
+def checked_count(drafting: Drafting, instance: Instance) -> int:
+    """How many outcomes of a drafting there are to go through; ValueError where they are too many."""
+    count = drafting.count_outcomes(instance)
+    if count > TUPLE_LIMIT:
+        raise ValueError(
+            f"{drafting} of this instance can be drafted in {approximately(count)} ways; at most {TUPLE_LIMIT} are "
+            "gone through (take fewer draws or a smaller instance)"
+        )
+    return count
 
 
 def drafted_leaves(instance: Instance) -> list[int]:

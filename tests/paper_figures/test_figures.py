@@ -118,7 +118,10 @@ def test_a_figure_shows_its_results(tmp_path: Path) -> None:
             ["similarity", "--results", "empty"],
             "'empty/similarity.parquet' is missing; make it with: nodebudget",
         ),
-        (["similarity", "--results", "nowhere"], "--results: there is no folder nowhere; expected one with result"),
+        (
+            ["similarity", "--results", "nowhere"],
+            "--results: there is no folder nowhere; expected one with result",
+        ),
         (["node_budgets", "--out", "a_file"], "--out: 'a_file' is a file; expected a folder"),
     ],
 )

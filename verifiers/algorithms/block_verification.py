@@ -24,7 +24,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     Reference: arXiv:2403.10444; statements 5.1 to 5.3.
     """
     tree = tree.in_memory()
-    arrays, nodes = tree.arrays, tree.nodes
+    arrays, nodes = tree.arrays, tree.of_paths
     path = arrays.index(nodes.path_nodes[0])
 
     def sums(position: Array, taken: Array) -> Array:

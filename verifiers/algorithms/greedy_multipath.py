@@ -36,11 +36,11 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     To be read: `nodebudget.verifiers.plain.gbv`, the same in Fractions.
     Reference: arXiv:2602.16961; statements 6.3 and 6.4.
     """
-    if tree.nodes.paths == 1:
+    if tree.of_paths.paths == 1:
         return block_verification.law(tree)  # without an order of the tokens
     tree = tree.in_memory()
     arrays = tree.arrays
-    K, depth = tree.nodes.paths, tree.nodes.depth
+    K, depth = tree.of_paths.paths, tree.nodes.depth
     picked = pick(tree)
     path, unit = picked.path, picked.unit
     q = tree.drafted_along(path)
@@ -99,7 +99,7 @@ def pick(tree: DraftTree) -> Picked:
     compiled = compiled_pick(tree)
     if compiled is not None:
         return compiled
-    arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
+    arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.of_paths
     everyone = arrays.positions(nodes.paths)
     standing = everyone >= 0
     path, below = [arrays.index([0])], arrays.empty(nodes.depth, tree.vocab)

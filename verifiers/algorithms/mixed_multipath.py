@@ -21,8 +21,8 @@ from nodebudget.lp.selection.selections import Selection, mixed_selection
 from ..arithmetic.arrays import Array
 from ..arithmetic.scaled import Scaled, join, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
-from ..drafts.nodes import Ints
 from ..drafts.paths import DraftTree
+from ..drafts.tree_nodes import Ints
 from ..verifier import Verifier
 from .score_contest import win_chances
 
@@ -100,7 +100,7 @@ def _walk(tree: DraftTree, selection: Selection | None) -> _Walk:
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
     selection = selection or mixed_selection(tree.vocab)
     contest = _Contest(tree)
-    w, state = scaled(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), nodes.paths)
+    w, state = scaled(arrays, arrays.ones(1)), root_state(arrays.zeros(1, 1), tree.of_paths.paths)
     weights, lift, left = [w], [], []
     kept: list[np.ndarray | None] = []
     for d in range(nodes.depth):

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from nodebudget.lp import Instance, hit_probability
-from nodebudget.lp.drafting.iid_paths import check_paths
-from nodebudget.lp.numbers.rationals import Array, fast, fill, settled
+from nodebudget.lp import Instance
+from nodebudget.lp.drafting import Problem
+from nodebudget.lp.drafting.specs import Drafted, as_drafting
+from nodebudget.lp.numbers.rationals import Array, fast, settled
 
 from ..arithmetic.arrays import Arrays
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
-from ..verifier import Verifier
+from ..verifier import ANY_DRAFTING, Verifier
 from .topdown import Continuations, Emission, top_down
 
 
 def law(tree: DraftTree) -> AcceptanceLaw:
     """Walk down the tree; at each node emit a token drawn from the target.
 
-    The walk goes on while some path continues with the emitted token, and stops with it otherwise (see
-    `top_down`). Lossless, for drafted paths of any law.
+    The walk goes on while the emitted token was drafted, and stops with it otherwise (see `top_down`). Lossless for
+    any drafting, even given the drafted tree.
 
     To be read: `nodebudget.verifiers.plain.nss`, the same in Fractions.
-    Reference: the naive sampling of arXiv:2305.09781; statement 10.1.
+    Reference: the naive sampling of arXiv:2305.09781; statements 10.1, 13.3 and 13.4.
     """
     return top_down(tree, rule)
 
@@ -31,14 +32,15 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
     return Emission([], arrays.ones(nodes), arrays.zeros(nodes))
 
 
-def budgets(instance: Instance, paths: int) -> Array:
+def budgets(instance: Instance, drafted: Drafted) -> Array:
     """array (n,): Pr[z is a prefix of Z] for every node z of an instance.
 
-    The tokens do not depend on what was drafted, so D(z) = p(z) f(q(z)), f(t) = 1 - (1 - t)^K.
+    The tokens do not depend on what was drafted, so D(z) = p(z) F({z}), F({z}) the probability that z is drafted;
+    f(q(z)), f(t) = 1 - (1 - t)^K, for K i.i.d. paths. This is the most that a verifier can keep which is lossless
+    given the drafted tree (statement 13.4), and the optimum of a fixed tree (13.3).
     """
-    check_paths(paths)
-    hit = [hit_probability(mass, paths) for mass in fast(instance.joint_draft)]
-    return settled(fast(instance.joint_target) * (fill(hit) if instance.exact else hit))
+    hits = Problem(instance, as_drafting(drafted)).single_hits
+    return settled(fast(instance.joint_target) * fast(hits))
 
 
 VERIFIER = Verifier(
@@ -47,5 +49,6 @@ VERIFIER = Verifier(
     multipath=True,
     reference="arXiv:2305.09781; statement 10.1",
     ordered=False,
+    needs=ANY_DRAFTING,
     one_pass=budgets,
 )

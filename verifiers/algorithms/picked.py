@@ -82,7 +82,7 @@ class CompiledPicked(Picked):
         from ..arithmetic import ratio_keys, skewed_sums
 
         self.tree, self._ratio_keys, self._skewed_sums = tree, ratio_keys, skewed_sums
-        nodes, vocab = tree.nodes, tree.vocab
+        nodes, vocab = tree.of_paths, tree.vocab
         self._bits, self._nearest = id_bits(vocab), nearest_cells(vocab, tree.rounding)
         self._keys = np.empty((nodes.depth, vocab), dtype=np.int64)
         self._orders: dict[int, Array] = {}

@@ -26,7 +26,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     """
     tree = tree.in_memory()
     arrays, xp = tree.arrays, tree.arrays.xp
-    path = arrays.index(tree.nodes.path_nodes[0])
+    path = arrays.index(tree.of_paths.path_nodes[0])
     p, q = tree.wanted_along(path), tree.drafted_along(path)
     accept = arrays.divide(xp.minimum(p, q), q)
     reject = arrays.divide(arrays.positive(q - p), q)

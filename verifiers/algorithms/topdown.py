@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arithmetic.arrays import Array, Arrays
 from ..drafts.laws import AcceptanceLaw, residual_laws
-from ..drafts.nodes import Family, Ints
 from ..drafts.paths import DraftTree
 from ..drafts.row_pairs import left_of
+from ..drafts.tree_nodes import Family, Ints, TreeNodes
 
 
 class Emission(NamedTuple):
@@ -56,10 +56,10 @@ Rule = Callable[[Arrays, Continuations], Emission]
 def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
     """The law of walking down from the root with a rule that emits one token per node.
 
-    At node z the surviving paths are those that pass z, and their next tokens, duplicates included and in
-    drafting order, are its continuations. The rule emits y. If y is one of the continuations, the walk moves
-    to zy with the paths that have it, however y came about; otherwise it stops, Z = z and Y = y. At a leaf Y
-    is drawn from the target.
+    At node z the tokens that were drawn below it, copies included and in the order of drawing, are its continuations;
+    of K paths they are the next tokens of those that pass z. The rule emits y. If y is one of the continuations, the
+    walk moves to zy, however y came about; otherwise it stops, Z = z and Y = y. Where nothing was drawn Y is drawn
+    from the target.
 
     The law of what is emitted at a node depends on the node alone, so all nodes with equally many
     continuations can be done at once, and only the probability of reaching a node is carried down. Residuals
@@ -67,26 +67,32 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
     """
     tree = tree.in_memory()
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    drafted = np.zeros((len(nodes), nodes.paths), dtype=np.int64)
-    for family in nodes.by_paths:
+    families = nodes.by_draws
+    if not families:  # nothing is drafted
+        return AcceptanceLaw(tree, arrays.ones(1), tree.target_rows)
+    drafted = np.zeros((len(nodes), max(family.children.shape[1] for family in families)), dtype=np.int64)
+    for family in families:
         tokens = nodes.token[family.children]
         # A node with fewer continuations names its first one again.
         drafted[family.nodes] = tokens[:, :1]
         drafted[family.nodes, : tokens.shape[1]] = tokens
-    follow, leave, taken, shares = zip(*(_step(tree, rule, family) for family in nodes.by_paths), strict=True)
+    follow, leave, taken, shares = zip(*(_step(tree, rule, family) for family in families), strict=True)
     # Every continuation that leads to a child has the same entry, the mass of its token: take the first.
-    _, entry = np.unique(
-        np.concatenate([family.children.ravel() for family in nodes.by_paths]), return_index=True
-    )
+    _, entry = np.unique(np.concatenate([family.children.ravel() for family in families]), return_index=True)
     reach = _reach(tree, arrays.take(xp.concat(follow), arrays.index(entry)))
-    place = arrays.index(np.argsort(np.concatenate([family.nodes for family in nodes.by_paths])))
-    stop = xp.concat([xp.concat(reach[:-1]) * arrays.take(xp.concat(leave), place), reach[-1]])
-    taken_at = arrays.take(xp.concat(taken), place)
-    share_at = None if shares[0] is None else arrays.take(xp.concat(shares), place)
+    place = arrays.index(_places(nodes))
+    # A walk that comes to where nothing is drafted below ends there.
+    ending = arrays.take(xp.concat([*leave, arrays.ones(1)]), place)
+    stop = xp.concat([xp.concat(reach[:-1]) * ending, reach[-1]])
+    taken_at = arrays.take(xp.concat([*taken, arrays.zeros(1)]), place)
+    share_at = None
+    if shares[0] is not None:
+        share_at = arrays.take(xp.concat([*shares, arrays.zeros(1)]), place)
     continuations = arrays.index(drafted)
+    ends = arrays.index(nodes.ends)
 
     def rows(index: Array) -> Array:
-        leaf = index >= nodes.inner
+        leaf = arrays.take(ends, index) > 0
         inner = xp.where(leaf, 0, index)
 
         def left() -> Array:
@@ -98,6 +104,14 @@ def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:
         return residual_laws(tree, index, left, ~leaf)
 
     return AcceptanceLaw(tree, stop, rows)
+
+
+def _places(nodes: TreeNodes) -> Ints:
+    """(nodes.inner,): where each inner node is among the members of all families; behind them where it ends."""
+    members = np.concatenate([family.nodes for family in nodes.by_draws])
+    place = np.full(nodes.inner, len(members))
+    place[members] = np.arange(len(members))
+    return place
 
 
 def _step(tree: DraftTree, rule: Rule, family: Family) -> tuple[Array, Array, Array, Array | None]:

@@ -10,8 +10,8 @@ from ..algorithms import block_verification
 from ..arithmetic.arrays import Array
 from ..arithmetic.scaled import Scaled, join, scaled
 from ..drafts.laws import AcceptanceLaw, residual_laws
-from ..drafts.nodes import Family
 from ..drafts.paths import DraftTree
+from ..drafts.tree_nodes import Family
 from ..verifier import Verifier
 
 
@@ -30,7 +30,7 @@ def law(tree: DraftTree) -> AcceptanceLaw:
     To be read: `nodebudget.verifiers.plain.traversal`, the same in Fractions.
     Reference: arXiv:2505.12398; statement 10.1.
     """
-    if tree.nodes.paths == 1:
+    if tree.of_paths.paths == 1:
         return block_verification.law(tree)
     tree = tree.in_memory()
     arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes

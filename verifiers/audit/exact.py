@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 from joblib import Parallel, delayed
-from nodebudget.lp import Instance, Optimum, solve_multi_path
-from nodebudget.lp.drafting.iid_paths import check_paths
+from nodebudget.lp import Instance, Optimum, solve_problem
+from nodebudget.lp.drafting import Drafting, IidPaths, Problem
+from nodebudget.lp.drafting.specs import Drafted, which_drafting
 from nodebudget.lp.drafting.tuples import (
     DraftedTuple,
     check_count,
+    checked_count,
     count_drafted_tuples,
     drafted_leaves,
     drafted_tuples,
@@ -28,6 +30,7 @@ from nodebudget.lp.numbers.rationals import Array, exact_array, fmpq_array, to_f
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.nodes import PathNodes
 from ..drafts.paths import DraftTree
+from ..drafts.tree_nodes import TreeNodes
 from ..registry import as_verifier
 from ..verifier import LawFunction, Verifier
 from .judgement import ExactAudit, judge
@@ -39,14 +42,17 @@ SCORES_FROM = 5_000
 """Tuples from which a verifier that picks a path by scores is audited by their distribution instead."""
 
 PROCESSES_FROM = 2_000
-"""Tuples from which other processes are worth starting."""
+"""Outcomes from which other processes are worth starting."""
 
-TUPLES_PER_TASK = 50
-"""Tuples that a process goes through at a time, and after which progress is shown: a few seconds at most."""
+OUTCOMES_PER_TASK = 50
+"""Outcomes that a process goes through at a time, and after which progress is shown: a few seconds at most."""
 
 FAULTS_SHOWN = 10
 
 INSTEAD = "take fewer paths or a smaller instance"
+
+Outcome = tuple[int, ...]
+"""The leaves of K drafted paths, or the drafted nodes in the order of drawing, copies repeated."""
 
 PickPath = Callable[[DraftTree], Any]
 """From drafted paths to the nodes of the picked one, from the root to its leaf."""
@@ -57,33 +63,35 @@ Scores = Callable[[DraftTree], tuple[Any, Any, Any]]
 def audit_exact(
     verifier: Verifier | LawFunction | str,
     instance: Instance,
-    paths: int,
+    paths: Drafted | None = None,
     *,
+    drafting: Drafted | None = None,
     optimum: Optimum | None = None,
     workers: int = 1,
 ) -> ExactAudit:
-    """Go through every drafted tuple and compare the output with the target's, exactly (statements 2.1, 10.1).
+    """Go through everything that can be drafted and compare the output with the target's, exactly (2.1, 10.1, 13.1).
 
     Args:
         verifier: from the registry or its name, or a user's own: a `Verifier` or a law function.
-        instance: on the full tree; a float instance is audited on its rational reading.
+        instance: a float instance is audited on its rational reading; on the full tree, but for a fixed drafting.
         paths: number K of drafted paths. A verifier that looks at one path is shown the first only.
-        optimum: OPT_K of the instance where it is known already.
-        workers: processes that share the drafted tuples where they are many; the answer is the same.
+        drafting: instead of `paths`, what is drafted: a `Drafting`, or its text form such as "without:2,1".
+        optimum: that of the instance with this drafting, where it is known already.
+        workers: processes that share what can be drafted where that is much; the answer is the same.
 
     Where it takes more than two seconds, a progress bar appears on stderr, on a terminal or in a notebook.
 
-    Raises ValueError for arguments of another kind, paths < 1, a sparse instance, too many tuples, an OPT_K without
-    a certificate, or a law function that returns something else than an exact `AcceptanceLaw` of the tree it was
-    given.
+    Raises ValueError for arguments of another kind, paths < 1, a sparse instance, a drafting for which the verifier is
+    not defined, too many outcomes, an optimum without a certificate, or a law function that returns something else
+    than an exact `AcceptanceLaw` of the tree it was given.
     """
     verifier = as_verifier(verifier)
     check_instance(instance)
-    check_paths(paths)
-    instance = instance.to_exact()
-    best = certified_value(optimum or solve_multi_path(instance, paths))
-    joint, faults = _accumulate(verifier, instance, paths if verifier.multipath else 1, workers)
-    return judge(verifier.name, instance, paths, joint, faults, best)
+    problem = Problem(instance.to_exact(), which_drafting(paths, drafting))
+    shown = verifier.shown(problem.instance, problem.drafting)
+    best = certified_value(optimum or solve_problem(problem))
+    joint, faults = _accumulate(verifier, problem.instance, shown, workers)
+    return judge(verifier.name, problem, joint, faults, best)
 
 
 def certified_value(optimum: Optimum) -> Fraction:
@@ -101,20 +109,23 @@ def shown_paths(instance: Instance, leaves: DraftedTuple) -> str:
     return " | ".join(format_context(instance.tree.path(leaf)) for leaf in leaves)
 
 
-def _accumulate(verifier: Verifier, instance: Instance, paths: int, workers: int) -> tuple[Array, list[str]]:
+def _accumulate(
+    verifier: Verifier, instance: Instance, drafting: Drafting, workers: int
+) -> tuple[Array, list[str]]:
     """Pr[Z = z, Y = y] over all that can be drafted, and the laws that are none."""
-    every, count = _everything_drafted(verifier, instance, paths)
+    every, count = _everything_drafted(verifier, instance, drafting)
     parallel = Parallel(n_jobs=workers if count > PROCESSES_FROM else 1, return_as="generator")
     parts = parallel(
-        delayed(_part)(verifier, instance, tuples) for tuples in _in_parts(every, TUPLES_PER_TASK)
+        delayed(_part)(verifier, instance, drafting, outcomes)
+        for outcomes in _in_parts(every, OUTCOMES_PER_TASK)
     )
     total = np.full((len(instance.tree), instance.tree.vocab), Fraction(0), dtype=object)
     faults: list[str] = []
-    with progress("tuple", count) as bar:
-        for tuples, part, wrong in parts:
-            total = total + part
+    with progress("tuple" if isinstance(drafting, IidPaths) else "tree", count) as bar:
+        for outcomes, places, part, wrong in parts:
+            total[places] = total[places] + part
             faults += wrong
-            bar.update(tuples)
+            bar.update(outcomes)
     return total, faults[:FAULTS_SHOWN]
 
 
@@ -125,34 +136,63 @@ def _in_parts(every: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _part(
-    verifier: Verifier, instance: Instance, tuples: list[tuple[DraftedTuple, Fraction]]
-) -> tuple[int, Array, list[str]]:
-    """How many drafted tuples these are, their share of Pr[Z = z, Y = y], and the laws that are none."""
+    verifier: Verifier, instance: Instance, drafting: Drafting, outcomes: list[tuple[Outcome, Fraction]]
+) -> tuple[int, list[int], Array, list[str]]:
+    """How many outcomes these are, their share of Pr[Z = z, Y = y] at some nodes z, and the laws that are none."""
     tree = instance.tree
-    target = _stacked([instance.target_law(node) for node in range(len(tree))])
-    draft = _stacked([instance.draft_law(node) for node in range(tree.leaves.start)])
-    total = np.full((len(tree), tree.vocab), fmpq(0), dtype=object)
+    rows = _Rows(instance)
+    total: dict[int, Array] = {}
     faults: list[str] = []
-    for leaves, probability in tuples:
-        nodes = PathNodes([tree.path(leaf) for leaf in leaves])
-        places = _places(instance, nodes)
-        drafted = DraftTree(nodes, target[places], draft[places[: nodes.inner]], check=False)
+    for outcome, probability in outcomes:
+        strings = [tree.path(node) for node in outcome]
+        nodes = PathNodes(strings) if isinstance(drafting, IidPaths) else TreeNodes(strings)
+        places = [tree.find(nodes.path(node)) or 0 for node in range(len(nodes))]
+        drafted = DraftTree(
+            nodes, rows.target(places), rows.draft(places[: nodes.inner]), drafting=drafting, check=False
+        )
         table = verifier.ask(drafted, _working_joint)
         if len(faults) < FAULTS_SHOWN and (
             sum(table.ravel()) != 1 or any(mass < 0 for mass in table.ravel())
         ):
+            what = "paths" if isinstance(drafting, IidPaths) else "nodes"
             faults.append(
-                f"for the drafted paths {shown_paths(instance, leaves)} the law is negative somewhere or does "
-                "not sum to one"
+                f"for the drafted {what} {nodes.as_text()} the law is negative somewhere or does not sum to one"
             )
-        total[places] += to_fmpq(probability) * table
-    return len(tuples), exact_array(total.ravel()).reshape(total.shape), faults
+        for place, row in zip(places, to_fmpq(probability) * table, strict=True):
+            total[place] = total[place] + row if place in total else row
+    part = np.array(list(total.values()), dtype=object)
+    return len(outcomes), list(total), exact_array(part.ravel()).reshape(part.shape), faults
+
+
+class _Rows:
+    """The laws of an instance as rows of flint rationals, each converted once, when it is needed."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self._target: dict[int, Array] = {}
+        self._draft: dict[int, Array] = {}
+
+    def target(self, places: list[int]) -> Array:
+        return self._rows(self._target, self.instance.target_law, places)
+
+    def draft(self, places: list[int]) -> Array:
+        return self._rows(self._draft, self.instance.draft_law, places)
+
+    def _rows(self, known: dict[int, Array], law: Callable[[int], Array], places: list[int]) -> Array:
+        for place in places:
+            if place not in known:
+                known[place] = fmpq_array(law(place))
+        return np.array([known[place] for place in places], dtype=object).reshape(-1, self.instance.vocab)
 
 
 def _everything_drafted(
-    verifier: Verifier, instance: Instance, paths: int
-) -> tuple[Iterable[tuple[DraftedTuple, Fraction]], int]:
-    """Drafted tuples with their probabilities, as few as the verifier allows, and how many they are."""
+    verifier: Verifier, instance: Instance, drafting: Drafting
+) -> tuple[Iterable[tuple[Outcome, Fraction]], int]:
+    """Outcomes with their probabilities, as few as the verifier allows, and how many they are."""
+    if not isinstance(drafting, IidPaths):
+        count = checked_count(drafting, instance)
+        return drafting.outcomes(instance), count
+    paths = drafting.paths
     count = count_drafted_tuples(instance, paths, ordered=verifier.ordered)
     if verifier.pick_path is not None and count > RANKING_FROM:
         ranked = list(picks(verifier.pick_path, instance, paths))
@@ -240,17 +280,3 @@ def scored_picks(scores: Scores, instance: Instance, paths: int) -> Iterator[tup
 def _working_joint(law: AcceptanceLaw) -> Array:
     stop, rows = law.working()
     return np.asarray(stop[:, None] * rows(law.tree.arrays.positions(len(law.tree.nodes))))
-
-
-def _stacked(laws: list[Array]) -> Array:
-    """Exact laws (V,) as rows of one array of fmpq numbers, so that they are converted once."""
-    return np.stack([fmpq_array(law) for law in laws])
-
-
-def _places(instance: Instance, nodes: PathNodes) -> list[int]:
-    """The instance's node of each drafted node; on the full tree children are numbered by their tokens."""
-    first_child = instance.tree.first_child
-    places = [0]
-    for above, token in zip(nodes.parent[1:], nodes.token[1:], strict=True):
-        places.append(int(first_child[places[above]]) + int(token))
-    return places

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
-from nodebudget.lp import Instance, accepted_tokens, violated_antichains
-from nodebudget.lp.drafting.iid_paths import hit_probability
+from nodebudget.lp import Instance, accepted_tokens
+from nodebudget.lp.drafting import Drafting, IidPaths, Problem
 from nodebudget.lp.instances.tables import html_table, node_name, to_frame
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import Array, exact_array, shortened, to_fmpq, to_fraction
@@ -22,11 +22,11 @@ class ExactAudit:
     Attributes:
         verifier: its name.
         instance: what it was judged on, exact.
-        paths: number K of drafted paths.
+        drafting: what was drafted.
         accepted_tokens: E|Z|.
-        optimum: OPT_K, which no valid verifier exceeds.
-        prefix_matching: every law is a probability law on prefixes of the drafted paths, and the budgets
-            respect D(A) <= f(q(A)) for every antichain A (statement 3.1).
+        optimum: OPT_K, or that of the drafting, which no valid verifier exceeds.
+        prefix_matching: every law is a probability law on the drafted nodes, and the budgets respect D(A) <= F(A),
+            the probability that A is met by what is drafted, for every antichain A (statements 3.1 and 13.1).
         target_matching: the JOINT law of the next L + 1 tokens is the target's (statement 2.1).
         total_variation: distance of that joint law from the target's.
         budgets: exact array (n,), Pr[z is a prefix of Z].
@@ -36,7 +36,7 @@ class ExactAudit:
 
     verifier: str
     instance: Instance
-    paths: int
+    drafting: Drafting
     accepted_tokens: Fraction
     optimum: Fraction
     prefix_matching: bool
@@ -47,8 +47,23 @@ class ExactAudit:
     faults: tuple[str, ...]
 
     @property
+    def paths(self) -> int | None:
+        """The number K of drafted paths where they are i.i.d., else None."""
+        return self.drafting.paths if isinstance(self.drafting, IidPaths) else None
+
+    @property
+    def problem(self) -> Problem:
+        """What it was judged on: the instance with the drafting."""
+        return Problem(self.instance, self.drafting)
+
+    @property
+    def what(self) -> str:
+        """What was drafted, in short: K = 2, or the text form of another drafting."""
+        return f"K = {self.paths}" if self.paths else str(self.drafting)
+
+    @property
     def gap(self) -> Fraction:
-        """OPT_K minus the accepted tokens; negative only for an invalid verifier."""
+        """The optimum minus the accepted tokens; negative only for an invalid verifier."""
         return self.optimum - self.accepted_tokens
 
     @property
@@ -57,7 +72,7 @@ class ExactAudit:
         return not self.faults
 
     def __repr__(self) -> str:
-        return f"ExactAudit({shortened(self.verifier)}, K={self.paths}: {self._summary()})"
+        return f"ExactAudit({shortened(self.verifier)}, {shortened(self.what.replace(' = ', '='))}: {self._summary()})"
 
     def _summary(self) -> str:
         count = len(self.faults)
@@ -70,7 +85,7 @@ class ExactAudit:
         columns = (instance.joint_target, instance.joint_draft, self.budgets)
         rows = ([node_name(tree, z), *(column[z] for column in columns)] for z in range(1, len(tree)))
         faults = html_table(["fault"], [[fault] for fault in self.faults]) if self.faults else ""
-        caption = f"{self.verifier}, K = {self.paths}: {self._summary()}"
+        caption = f"{self.verifier}, {shortened(self.what)}: {self._summary()}"
         return html_table(["node z", "p(z)", "q(z)", "D(z)"], rows, caption, count=len(tree) - 1) + faults
 
     def to_frame(self) -> Any:
@@ -92,47 +107,48 @@ class ExactAudit:
 
 def judge(
     name: str,
-    instance: Instance,
-    paths: int,
+    problem: Problem,
     joint: Array,
     faults: list[str],
     optimum: Fraction,
     rounding: Fraction = Fraction(0),
 ) -> ExactAudit:
-    """The verdict on a law of (Z, Y) with the drafted tuples summed out (statements 2.1, 3.1 and 10.1).
+    """The verdict on a law of (Z, Y) with what is drafted summed out (statements 2.1, 3.1, 10.1 and 13.1).
 
     Args:
         name: of the verifier.
-        instance: exact.
-        paths: number K of drafted paths.
+        problem: an exact instance, and what was drafted.
         joint: exact array (n, V), Pr[Z = z, Y = y].
-        faults: what was wrong already with the laws of single drafted tuples: each is one of prefix-matching.
-        optimum: OPT_K.
+        faults: what was wrong already with the laws of single outcomes: each is one of prefix-matching.
+        optimum: of the problem.
         rounding: how much of a deviation is put down to floats inside the verifier; 0 where it is exact.
     """
-    tree = instance.tree
+    instance, tree = problem.instance, problem.instance.tree
     budgets = _budgets(instance, joint)
     value = Fraction(accepted_tokens(budgets))
-    above = violated_antichains(tree, budgets, instance.joint_draft, paths)
-    beyond = [a for a in above if a.budget - hit_probability(a.draft_mass, paths) > rounding]
+    beyond = [a for a in problem.violated(budgets) if a.budget - problem.hit_probability(a.nodes) > rounding]
+    passes = "a drafted path passes" if isinstance(problem.drafting, IidPaths) else "one of them is drafted"
     for found in beyond[:1]:
         names = ", ".join(repr(format_context(tree.path(node))) for node in found.nodes)
-        faults.append(
-            f"the budgets of {names} sum to {found.budget}, above the chance that a drafted path passes"
-        )
+        faults.append(f"the budgets of {names} sum to {found.budget}, above the chance that {passes}")
     prefix_matching = not faults
-    distance = _distance(instance, joint)
+    distance = _distance(instance, joint, budgets)
     if distance > rounding:
         faults.append(
             f"the next {tree.depth + 1} tokens are at total variation {distance} from the target's law"
         )
         faults += _first_mismatch(instance, joint, budgets, rounding)
     if value > optimum + rounding:
-        faults.append(f"E|Z| = {value} is above OPT_{paths} = {optimum}, which no valid verifier exceeds")
+        best = (
+            f"OPT_{paths}"
+            if (paths := problem.paths)
+            else f"the optimum of {shortened(str(problem.drafting))}"
+        )
+        faults.append(f"E|Z| = {value} is above {best} = {optimum}, which no valid verifier exceeds")
     return ExactAudit(
         verifier=name,
         instance=instance,
-        paths=paths,
+        drafting=problem.drafting,
         accepted_tokens=value,
         optimum=optimum,
         prefix_matching=prefix_matching,
@@ -147,13 +163,15 @@ def judge(
 def _budgets(instance: Instance, joint: Array) -> Array:
     """D(z): the mass of Z at or below z."""
     tree = instance.tree
-    budgets = np.array([sum(map(to_fmpq, row), fmpq(0)) for row in joint], dtype=object)
+    budgets = np.full(len(tree), fmpq(0))
+    for node in np.flatnonzero((joint != 0).any(axis=1)):
+        budgets[node] = sum(map(to_fmpq, joint[node]), fmpq(0))
     for d in range(tree.depth - 1, -1, -1):
         budgets[tree.level(d)] += tree.sum_children(budgets, d)
     return exact_array(budgets)
 
 
-def _distance(instance: Instance, joint: Array) -> Fraction:
+def _distance(instance: Instance, joint: Array, budgets: Array) -> Fraction:
     """Total variation of the next L + 1 tokens, the rest drawn from the target, from the target's law."""
     tree = instance.tree
 
@@ -163,14 +181,14 @@ def _distance(instance: Instance, joint: Array) -> Fraction:
         `left` is the mass of outputs through the node that left the draft at or before it.
         """
         wanted = to_fmpq(instance.joint_target[node])
+        if not budgets[node]:  # all that comes here goes on with the target
+            return abs(left - wanted)
         target = instance.target_law(node)
         total = fmpq(0)
         for y in range(tree.vocab):
             emitted = left * to_fmpq(target[y]) + to_fmpq(joint[node, y])
-            if node in tree.leaves:
-                total += abs(emitted - wanted * to_fmpq(target[y]))
-            else:
-                total += below(int(tree.first_child[node]) + y, emitted)
+            child = tree.child(node, y)
+            total += abs(emitted - wanted * to_fmpq(target[y])) if child is None else below(child, emitted)
         return total
 
     return to_fraction(below(0, fmpq(0)) / 2)
@@ -182,7 +200,8 @@ def _first_mismatch(instance: Instance, joint: Array, budgets: Array, rounding: 
     for node in range(len(tree)):
         target = instance.target_law(node)
         for y in range(tree.vocab):
-            budget = Fraction(0) if node in tree.leaves else budgets[int(tree.first_child[node]) + y]
+            child = tree.child(node, y)
+            budget = Fraction(0) if child is None else budgets[child]
             wanted = budgets[node] * target[y] - budget
             if abs(joint[node, y] - wanted) > rounding:
                 name = format_context(tree.path(node))

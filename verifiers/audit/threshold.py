@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
-from nodebudget.lp import Instance, solve_multi_path
+from nodebudget.lp import Instance, Problem, solve_problem
+from nodebudget.lp.drafting import IidPaths
 from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.drafting.tuples import (
     DraftedTuple,
@@ -73,9 +74,10 @@ def audit_threshold_sampler(
     if rows not in ROWS:
         raise ValueError(f"rows: got {rows!r}; expected one of {', '.join(ROWS)}")
     instance = instance.to_exact()
+    problem = Problem(instance, IidPaths(paths))
     count = count_drafted_tuples(instance, paths)
     check_count(count, paths, INSTEAD)
-    best = certified_value(solve_multi_path(instance, paths))
+    best = certified_value(solve_problem(problem))
     tree = instance.tree
     total = np.full((len(tree), tree.vocab), fmpq(0), dtype=object)
     faults: list[str] = []
@@ -91,7 +93,7 @@ def audit_threshold_sampler(
     joint = exact_array(total.ravel()).reshape(total.shape)
     rounding = Fraction(0) if rows == "exact" else FLOAT_ROUNDING
     label = sampler_name(sampler, name)
-    return judge(label, instance, paths, joint, faults, best, rounding)
+    return judge(label, problem, joint, faults, best, rounding)
 
 
 def _outputs(

@@ -63,8 +63,8 @@ class AcceptanceLaw:
     def __repr__(self) -> str:
         nodes = self.tree.nodes
         return (
-            f"AcceptanceLaw(E|Z| = {float(self.expected_accepted):.6g}, paths={nodes.paths}, depth={nodes.depth}, "
-            f"vocab={self.tree.vocab}, nodes={len(nodes)}, {self.tree.arrays.precision})"
+            f"AcceptanceLaw(E|Z| = {float(self.expected_accepted):.6g}, {nodes.summary}, "
+            f"vocab={self.tree.vocab}, {self.tree.arrays.precision})"
         )
 
     def _repr_html_(self) -> str:

@@ -1,42 +1,44 @@
-"""K drafted paths with the laws along them: all that a verifier is shown."""
+"""A drafted tree with the laws at its nodes: all that a verifier is shown."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from nodebudget.lp.drafting import Drafting, GivenTree, IidPaths
 from nodebudget.lp.instances.arguments import check_kind
 from nodebudget.lp.instances.instance import Instance, check_instance
-from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.numbers.rationals import exact_array
 
 from ..arithmetic.arrays import DTYPES, Array, Arrays
 from .given_rows import GivenRows
 from .instance_rows import instance_rows
 from .nodes import PathNodes
-from .read_rows import call_rows, check_rows, read_rows, rounding_of, sum_tolerance, undrafted
+from .read_rows import check_rows, path_rows, read_rows, rounding_of, sum_tolerance
+from .row_checks import check_laws, row_error
 from .row_pairs import row_pairs
+from .tree_nodes import TreeNodes
 
 Rows = Array | Callable[[tuple[int, ...]], Any]
 """Next-token laws: an array, or a function from a context (tuple of token ids) to its law."""
 
 
 class DraftTree:
-    """Drafted paths as distinct nodes, with the target's and the draft's next-token law at each of them.
+    """A drafted tree as distinct nodes, with the target's and the draft's next-token law at each of them.
 
     The shape (`nodes`) is host integers. The laws are rationals (numpy object arrays of Fractions), numpy
     floats, or torch tensors, which stay on their device. Float rows are converted to `dtype` and divided by
     their sum, so that rows given in float16 or bfloat16 are laws again. That is done when a row is needed: the
     caller's arrays are never changed, and should not be until a sample is drawn.
 
-    The draft rows must be the very laws that the paths were drawn from, after temperature, top-k and top-p; the
-    target rows must have gone through the same. The paths must be i.i.d. draws from them.
+    The draft rows must be the very laws that the tree was drawn from, after temperature, top-k and top-p; the
+    target rows must have gone through the same. How it was drawn from them, `drafting` says.
 
     Attributes:
-        nodes: the distinct nodes (`PathNodes`); n of them, `nodes.inner` above the leaves.
+        nodes: the distinct nodes: `PathNodes`, or any `TreeNodes`; n of them, `nodes.inner` above the deepest level.
+        drafting: what was drafted, of which this tree is one outcome.
         arrays: the operations on the numbers that laws are computed in.
         pairs: the rows as they were given, and the sums over the vocabulary that verifiers need (`RowPairs`).
         rounding: how far, relatively, numbers that should be equal may be apart in these rows; 0 where exact.
@@ -44,10 +46,11 @@ class DraftTree:
 
     def __init__(
         self,
-        nodes: PathNodes,
+        nodes: TreeNodes,
         target: Array,
         draft: Array,
         *,
+        drafting: Drafting | None = None,
         dtype: str = "float64",
         check: bool | None = None,
     ) -> None:
@@ -56,7 +59,9 @@ class DraftTree:
         Args:
             nodes: the shape.
             target: (n, V), the target's law after each node, in the order of `nodes`.
-            draft: (nodes.inner, V), the draft's law after each node above the leaves.
+            draft: (nodes.inner, V), the draft's law after each node above the deepest level.
+            drafting: what was drafted; K i.i.d. paths where it is left out and the nodes are those of paths, else the
+                tree is taken as fixed, whatever the draft's law.
             dtype: what float laws are computed in, "float64" or "float32"; rationals stay rationals.
             check: look at the values as well. True raises for a row that is not a law and for a drafted token
                 to which the draft gives no probability. The default is True for numpy rows and False for
@@ -66,7 +71,7 @@ class DraftTree:
         Raises ValueError for rows of the wrong shape, of different kinds or on different devices, for a
         drafted token outside the vocabulary, and for what `check` finds.
         """
-        check_kind("nodes", nodes, PathNodes, "a PathNodes; `from_paths` takes paths themselves")
+        check_kind("nodes", nodes, TreeNodes, "a PathNodes or TreeNodes; `from_paths` takes paths themselves")
         if dtype not in DTYPES:
             raise ValueError(
                 f"dtype: got {dtype!r}; expected {' or '.join(DTYPES)}, for rows of any precision"
@@ -74,6 +79,7 @@ class DraftTree:
         target, draft = read_rows("target", target), read_rows("draft", draft)
         check_rows(target, draft, nodes)
         self.nodes = nodes
+        self.drafting = drafting or _usual(nodes)
         self.arrays = Arrays(target, dtype)
         self._as_tensors: Callable[[Array], Array] | None = None
         self.rounding = max(rounding_of(rows, self.arrays.precision) for rows in (target, draft))
@@ -83,7 +89,7 @@ class DraftTree:
             *(GivenRows(numbers(rows) if self.exact else rows, self.arrays) for rows in (target, draft))
         )
         if check or (check is None and not self.arrays.torch):
-            self._check()
+            check_laws(self, self._tolerance)
 
     @classmethod
     def from_paths(
@@ -109,22 +115,7 @@ class DraftTree:
         DraftTree(paths=2, depth=2, vocab=3, nodes=4, float64)
         """
         nodes = PathNodes(paths)
-        rows = []
-        for name, given, positions in (("target", target, nodes.depth + 1), ("draft", draft, nodes.depth)):
-            count = len(nodes) if name == "target" else nodes.inner
-            if callable(given):
-                rows.append(call_rows(name, given, nodes, count))
-                continue
-            read = read_rows(name, given)
-            if len(read.shape) != 3 or tuple(read.shape[:2]) != (nodes.paths, positions):
-                raise ValueError(
-                    f"{name}: got shape {tuple(read.shape)}; expected ({nodes.paths}, {positions}, V), a row "
-                    f"for each path after each of its first 0 .. {positions - 1} tokens"
-                )
-            path, position = nodes.first_passing
-            flat = read.reshape((nodes.paths * positions, read.shape[2]))
-            arrays = Arrays(flat, "float64")
-            rows.append(arrays.take(flat, arrays.index((path * positions + position)[:count])))
+        rows = [path_rows(name, given, nodes) for name, given in (("target", target), ("draft", draft))]
         return cls(nodes, rows[0], rows[1], dtype=dtype, check=check)
 
     @classmethod
@@ -132,10 +123,9 @@ class DraftTree:
         """Build from drafted paths of an instance; exact where the instance is.
 
         The paths are K independent draws from the draft, in drafting order, as `instance.draw_paths(K, seed)` gives
-        them; a path that was drafted twice is there twice. Verifiers answer for paths that came about in this way.
-        The paths of a tree that was drafted otherwise, such as the two likeliest tokens in every context, cannot be
-        told from draws: laws are given for them, too, but they are not those of a lossless verifier of such trees,
-        and E|Z| over them means nothing. Only what cannot be draws at all is refused.
+        them; a path that was drafted twice is there twice. Only what cannot be draws at all is refused: of paths that
+        came about otherwise, such as the two likeliest tokens in every context, E|Z| means nothing. Such trees are
+        built by `from_drawn`, which is told what was drafted.
 
         A drafted token that a sparse instance has no node for has target probability zero: neither it nor anything
         below it is ever accepted. The rows below it are taken as uniform; they do not matter.
@@ -148,11 +138,31 @@ class DraftTree:
         nodes = PathNodes(paths)
         return cls(nodes, *instance_rows(instance, nodes), check=False)
 
+    @classmethod
+    def from_drawn(cls, instance: Instance, strings: Any, drafting: Drafting | None = None) -> DraftTree:
+        """Build from one outcome of a drafting on an instance; exact where the instance is.
+
+        Args:
+            instance: the models.
+            strings: the token string of each drafted node in the order of drawing, copies repeated, as `drafting.draw`
+                gives them; for example [(0,), (1,), (0, 2)].
+            drafting: what was drafted; where it is left out, the tree is taken as fixed.
+
+        Raises ValueError for a node whose parent is missing, a string longer than the instance's depth, a token outside
+        its vocabulary, and where the drafting draws from the draft's law, a token to which that gives nothing.
+
+        >>> from nodebudget.lp import random_instance
+        >>> DraftTree.from_drawn(random_instance("flat", 3, 2, seed=1), [(0,), (1,), (0, 2)])
+        DraftTree(depth=2, nodes=4, draws=3, vocab=3, exact)
+        """
+        check_instance(instance)
+        nodes = TreeNodes(strings)
+        drafting = drafting or _usual(nodes)
+        rows = instance_rows(instance, nodes, from_draft=drafting.from_draft)
+        return cls(nodes, *rows, drafting=drafting, check=False)
+
     def __repr__(self) -> str:
-        return (
-            f"DraftTree(paths={self.nodes.paths}, depth={self.nodes.depth}, vocab={self.vocab}, "
-            f"nodes={len(self.nodes)}, {self.arrays.precision})"
-        )
+        return f"DraftTree({self.nodes.summary}, vocab={self.vocab}, {self.arrays.precision})"
 
     def in_memory(self) -> DraftTree:
         """What verifiers compute on: torch rows in this machine's memory as numpy arrays, else the tree itself.
@@ -164,13 +174,23 @@ class DraftTree:
         if not (self.arrays.torch and self.arrays.hosted and all(part.itemsize >= 4 for part in rows)):
             return self
         tree = DraftTree.__new__(DraftTree)
-        tree.nodes, tree.rounding, tree._tolerance = self.nodes, self.rounding, self._tolerance
+        tree.nodes, tree.drafting = self.nodes, self.drafting
+        tree.rounding, tree._tolerance = self.rounding, self._tolerance
         # DLPack refuses the memory of any other device.
         target, draft = (np.from_dlpack(part) for part in rows)
         tree.arrays = Arrays(target, self.arrays.precision)
         tree.pairs = row_pairs(GivenRows(target, tree.arrays), GivenRows(draft, tree.arrays))
         tree._as_tensors = self.arrays.xp.asarray
         return tree
+
+    @property
+    def of_paths(self) -> PathNodes:
+        """The nodes with the K paths that pass them; ValueError for a tree that was not drafted as K i.i.d. paths."""
+        if not isinstance(self.nodes, PathNodes):
+            raise ValueError(
+                f"a verifier of i.i.d. paths: got a tree drafted as {self.drafting}; expected K paths"
+            )
+        return self.nodes
 
     @property
     def vocab(self) -> int:
@@ -252,18 +272,7 @@ class DraftTree:
         or infinite for NaN, for a negative entry, and for a drafted token that the draft gives no
         probability. Of numpy rows, those that were looked at so far.
         """
-        errors = [given.error() for given in (self.pairs.target, self.pairs.draft)]
-        if self.arrays.numpy:
-            worst = math.nan if any(map(math.isnan, errors)) else max(errors)
-            return np.array([math.inf if self._undraftable else worst / self._tolerance])
-        xp = self.arrays.xp
-        error = xp.max(xp.stack(errors)) / self._tolerance
-        return xp.reshape(xp.where(self._undraftable, xp.inf, error), (1,))
-
-    @cached_property
-    def _undraftable(self) -> Array:
-        """(): whether there is a drafted token to which the draft gives no probability."""
-        return self.arrays.xp.min(self.pairs.draft.given_entries(*self._edges)) <= 0
+        return row_error(self, self._tolerance)
 
     def handed_out(self, values: Array) -> Array:
         """Working numbers as callers have them: Fractions where exact, torch tensors where the rows were given so."""
@@ -277,24 +286,9 @@ class DraftTree:
             out.setflags(write=False)
         return out
 
-    def _check(self) -> None:
-        """Raise ValueError for the first row that is not a law, or drafted token that cannot be drafted."""
-        models = (("target", self.pairs.target), ("draft", self.pairs.draft))
-        every = [
-            self.arrays.sum(given.rows)
-            if self.exact
-            else given.totals(self.arrays.positions(len(given.rows)))
-            for _, given in models
-        ]
-        if not self.exact and self.arrays.read([self.row_error])[0] <= 1:
-            return
-        for (name, given), totals in zip(models, every, strict=True):
-            for node, row in enumerate(given.rows):
-                where = f"{name} row after context {format_context(self.nodes.path(node))!r}"
-                if not bool((row >= 0).all()):
-                    raise ValueError(f"{where}: it has a negative entry or NaN; expected probabilities")
-                if not abs(totals[node] - 1) <= self._tolerance:
-                    raise ValueError(f"{where}: the entries sum to {totals[node]}; expected 1")
-        for node in range(1, len(self.nodes)):
-            if not self.drafted[node - 1] > 0:
-                raise ValueError(undrafted(self.nodes, node))
+
+def _usual(nodes: TreeNodes) -> Drafting:
+    """What was drafted, where it is not said."""
+    if isinstance(nodes, PathNodes):
+        return IidPaths(nodes.paths)
+    return GivenTree(nodes.path(node) for node in range(1, len(nodes)))

@@ -12,8 +12,9 @@ from flint import fmpq
 from nodebudget.lp.instances.trees import format_context
 from nodebudget.lp.selection.ratio_order import rounding
 
-from ..arithmetic.arrays import Array
+from ..arithmetic.arrays import Array, Arrays
 from .nodes import PathNodes
+from .tree_nodes import TreeNodes
 
 HALF_TOLERANCE, SINGLE_TOLERANCE, DOUBLE_TOLERANCE = 2e-2, 1e-4, 1e-9
 """How far a row given in 16, 32 or 64 bits may be from summing to one."""
@@ -40,7 +41,7 @@ def read_rows(name: str, rows: Any) -> Array:
     return rows
 
 
-def call_rows(name: str, law: Callable[[tuple[int, ...]], Any], nodes: PathNodes, count: int) -> Array:
+def call_rows(name: str, law: Callable[[tuple[int, ...]], Any], nodes: TreeNodes, count: int) -> Array:
     """The rows of the first `count` nodes from a function of the context."""
     rows = []
     for node in range(count):
@@ -56,14 +57,31 @@ def call_rows(name: str, law: Callable[[tuple[int, ...]], Any], nodes: PathNodes
     return np.array(rows)
 
 
-def check_rows(target: Array, draft: Array, nodes: PathNodes) -> None:
+def path_rows(name: str, given: Any, nodes: PathNodes) -> Array:
+    """Rows for the distinct nodes of paths, from rows for each path and position, or from a function of the context."""
+    positions, count = (nodes.depth + 1, len(nodes)) if name == "target" else (nodes.depth, nodes.inner)
+    if callable(given):
+        return call_rows(name, given, nodes, count)
+    read = read_rows(name, given)
+    if len(read.shape) != 3 or tuple(read.shape[:2]) != (nodes.paths, positions):
+        raise ValueError(
+            f"{name}: got shape {tuple(read.shape)}; expected ({nodes.paths}, {positions}, V), a row "
+            f"for each path after each of its first 0 .. {positions - 1} tokens"
+        )
+    path, position = nodes.first_passing
+    flat = read.reshape((nodes.paths * positions, read.shape[2]))
+    arrays = Arrays(flat, "float64")
+    return arrays.take(flat, arrays.index((path * positions + position)[:count]))
+
+
+def check_rows(target: Array, draft: Array, nodes: TreeNodes) -> None:
     """Raise ValueError unless the rows fit each other and the nodes: kind, device, shape, vocabulary."""
     kinds = [_kind(rows) for rows in (target, draft)]
     if kinds[0] != kinds[1]:
         raise ValueError(f"target is {kinds[0]} and draft is {kinds[1]}; expected one kind, on one device")
     for name, rows, count in (("target", target, len(nodes)), ("draft", draft, nodes.inner)):
         if len(rows.shape) != 2 or rows.shape[0] != count or rows.shape[1] < 1:
-            what = "distinct node" if name == "target" else "distinct node above the leaves"
+            what = "distinct node" if name == "target" else "distinct node above the deepest level"
             raise ValueError(
                 f"{name}: got shape {tuple(rows.shape)}; expected ({count}, V), one row per {what}"
             )
@@ -76,7 +94,7 @@ def check_rows(target: Array, draft: Array, nodes: PathNodes) -> None:
         raise ValueError(f"{nodes.where_drafted(node)}: {outside}")
 
 
-def undrafted(nodes: PathNodes, node: int) -> str:
+def undrafted(nodes: TreeNodes, node: int) -> str:
     """The message for a drafted node that the draft gives no probability."""
     context = format_context(nodes.path(int(nodes.parent[node])))
     return (

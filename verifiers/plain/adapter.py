@@ -18,7 +18,8 @@ def on_tree(law: PlainLaw) -> Callable[[DraftTree], AcceptanceLaw]:
         law: from drafted paths, target and draft to {(Z, Y): probability}, as each file of `nodebudget.verifiers.plain`
             has one; outcomes that are not there have probability 0.
 
-    The function raises ValueError for a tree of floats, and for an accepted context that was not drafted.
+    The function raises ValueError for a tree of floats, one that is not of K paths, and for an accepted context that
+    was not drafted.
 
     >>> from nodebudget.lp import random_instance
     >>> from nodebudget.verifiers import Verifier, plain
@@ -31,7 +32,7 @@ def on_tree(law: PlainLaw) -> Callable[[DraftTree], AcceptanceLaw]:
     def law_on_tree(tree: DraftTree) -> AcceptanceLaw:
         if not tree.exact:
             raise ValueError(f"plain verifiers compute in Fractions: got {tree!r}; expected an exact tree")
-        nodes = tree.nodes
+        nodes = tree.of_paths
         place = {nodes.path(node): node for node in range(len(nodes))}
 
         def target(context: Context) -> Row:

@@ -33,7 +33,7 @@ def test_shape_of_the_nodes() -> None:
     ]  # fmt: skip
     continuations = {
         int(node): row.tolist()
-        for family in nodes.by_paths
+        for family in nodes.by_draws
         for node, row in zip(family.nodes, family.children, strict=True)
     }
     assert continuations == {0: [1, 2, 1, 1], 1: [3, 3, 3], 2: [4], 3: [5, 7, 5], 4: [6]}
