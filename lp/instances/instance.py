@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,7 @@ import numpy as np
 from ..numbers.rationals import Array, constant, fast, fill, float_array, is_exact, settled
 from .arguments import check_array, check_kind
 from .drawing import draw_paths
-from .laws import Law, check_context, check_law, dyadic_law, is_exact_law, law_of
+from .laws import Law, check_context, check_law, check_tables, dyadic_law, is_exact_law, law_of
 from .tables import html_table, node_name
 from .trees import PrefixTree, check_tree
 
@@ -87,16 +87,7 @@ class Instance:
         (True, [Fraction(1, 1), Fraction(1, 3), Fraction(2, 3)])
         """
         laws = {"target": target, "draft": draft}
-        for name, table in laws.items():
-            check_kind(name, table, Mapping, "a mapping from contexts, tuples of tokens, to laws")
-            for ctx, law in table.items():
-                check_kind(f"{name}: a context", ctx, tuple, "a tuple of tokens, () for the root")
-                check_kind(
-                    f"{name} law at context {ctx!r}",
-                    law,
-                    Collection,
-                    "a list of V numbers or {token: number}",
-                )
+        check_tables(laws)
         exact = all(is_exact_law(law) for table in laws.values() for law in table.values())
         checked = {
             name: {ctx: check_law(law, vocab, exact, law_of(name, ctx))
@@ -193,7 +184,7 @@ class Instance:
         """array (V,): the target's next-token law at a node, the leaves included."""
         if node in self.tree.leaves:
             if self.leaf_target is None:
-                return constant(self.target, 1)[:1].repeat(self.vocab) / self.vocab
+                return constant(self.target[:1], 1).repeat(self.vocab) / self.vocab
             return np.array(self.leaf_target[node - self.tree.leaves.start])
         return self._law(node, self.target, 0)
 
@@ -203,8 +194,18 @@ class Instance:
             raise ValueError(f"the draft has no law after {self.depth} tokens, the draft length")
         return self._law(node, self.draft, 1)
 
+    def laws(self) -> tuple[dict[tuple[int, ...], Array], dict[tuple[int, ...], Array], bool]:
+        """The target's and the draft's laws by their contexts, and whether the instance is sparse: for `from_laws`."""
+        tree = self.tree
+        inner = range(tree.leaves.start)
+        draft = {tree.path(node): self.draft_law(node) for node in inner}
+        told = inner if self.leaf_target is None else range(len(tree))
+        target = {tree.path(node): self.target_law(node) for node in told}
+        lacks = any(self.off_tree) or bool((tree.child_count[: tree.leaves.start] != tree.vocab).any())
+        return target, draft, lacks
+
     def _law(self, node: int, edges: Array, which: int) -> Array:
-        law = constant(edges, 0)[:1].repeat(self.vocab)
+        law = constant(edges[:1], 0).repeat(self.vocab)
         below = self.tree.children(node)
         law[self.tree.token[below.start : below.stop]] = edges[below.start : below.stop]
         for y, pair in self.off_tree.get(node, {}).items():

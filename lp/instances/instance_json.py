@@ -185,16 +185,12 @@ def instance_to_json(instance: Instance) -> dict[str, Any]:
     check_instance(instance)
     tree = instance.tree
     number = format_rational if instance.exact else float
-    sparse = any(instance.off_tree) or bool((tree.child_count[: tree.leaves.start] != tree.vocab).any())
+    *tables, sparse = instance.laws()
     write = _sparse_law if sparse else list
-    target = {}
-    draft = {}
-    for node in range(len(tree)):
-        key = format_context(tree.path(node))
-        if node not in tree.leaves:
-            draft[key] = write([number(v) for v in instance.draft_law(node)])
-        if node not in tree.leaves or instance.leaf_target is not None:
-            target[key] = write([number(v) for v in instance.target_law(node)])
+    target, draft = (
+        {format_context(context): write([number(v) for v in law]) for context, law in table.items()}
+        for table in tables
+    )
     document = {"vocab": tree.vocab, "depth": tree.depth, "target": target, "draft": draft}
     return {**document, "sparse": True} if sparse else document
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ..numbers.rationals import Array, shortened, shown, to_fraction
+from .arguments import check_kind
 from .trees import format_context
 
 SUM_TOLERANCE = 1e-9
@@ -21,6 +22,20 @@ Law = Sequence[Any] | Mapping[int, Any]
 def law_of(name: str, context: Sequence[int]) -> str:
     """How a message names the law of the target or the draft at a context."""
     return f"{name} law at context {shortened(format_context(context))}"
+
+
+def check_tables(tables: Mapping[str, Any]) -> None:
+    """Raise ValueError unless each table is a mapping from contexts to laws."""
+    for name, table in tables.items():
+        check_kind(name, table, Mapping, "a mapping from contexts, tuples of tokens, to laws")
+        for ctx, law in table.items():
+            check_kind(f"{name}: a context", ctx, tuple, "a tuple of tokens, () for the root")
+            check_kind(
+                f"{name} law at context {ctx!r}",
+                law,
+                Collection,
+                "a list of V numbers or {token: number}",
+            )
 
 
 def check_law(law: Law, vocab: int, exact: bool, where: str) -> dict[int, Any]:

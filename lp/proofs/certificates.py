@@ -135,7 +135,8 @@ class Certificate:
             return Verdict(("the nodes of an antichain must be node numbers",))
         try:
             self.drafting.check(self.instance)
-            rebuilt = instance_from_json(instance_to_json(self.instance))
+            target, draft, sparse = self.instance.laws()
+            rebuilt = Instance.from_laws(tree.vocab, tree.depth, target, draft, sparse=sparse)
         except (ValueError, TypeError) as error:
             return Verdict((f"instance: {error}",))
         if not rebuilt.exact or self.budgets.shape != (len(tree),) or self.prices.shape != (len(tree),):

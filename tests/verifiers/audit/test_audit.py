@@ -123,7 +123,7 @@ def test_processes_share_the_tuples_and_find_the_same(
 ) -> None:
     alone = audit_exact(verifier, motivating(), 3)
     monkeypatch.setattr(exact_module, "PROCESSES_FROM", 10)
-    monkeypatch.setattr(exact_module, "TUPLES_PER_TASK", 7)
+    monkeypatch.setattr(exact_module, "OUTCOMES_PER_TASK", 7)
     shared = audit_exact(verifier, motivating(), 3, workers=2)
     assert np.array_equal(shared.joint, alone.joint)
     assert shared.faults == alone.faults
