@@ -16,6 +16,9 @@ from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.lp.selection.selections import Selection
 
 from .algorithms import mixed_multipath
+from .algorithms.lift import grown_only, lifted
+from .drafts.laws import AcceptanceLaw
+from .drafts.paths import DraftTree
 from .verifier import ANY_DRAFTING, LawFunction, Verifier
 
 FILES = (
@@ -30,13 +33,22 @@ FILES = (
 )
 """The files in algorithms/ that end with a `VERIFIER`, in the order of tables: a new file is one line here."""
 
-VERIFIERS: Catalogue[Verifier] = Catalogue(
-    {
-        verifier.name: verifier
-        for verifier in (import_module(f"{__package__}.algorithms.{file}").VERIFIER for file in FILES)
-    }
-)
-"""The published verifiers, and `mixed`, our own."""
+TREE_FILES = ("recursive_rejection", "greedy_tree", "univer")
+"""Likewise, for verifiers of drafted trees."""
+
+
+def _catalogue(files: tuple[str, ...]) -> Catalogue[Verifier]:
+    found = (import_module(f"{__package__}.algorithms.{file}").VERIFIER for file in files)
+    return Catalogue({verifier.name: verifier for verifier in found})
+
+
+VERIFIERS: Catalogue[Verifier] = _catalogue(FILES)
+"""The verifiers of K i.i.d. paths: the published ones, and `mixed`, our own. `nss` is defined for all draftings."""
+
+TREE_VERIFIERS: Catalogue[Verifier] = _catalogue(TREE_FILES)
+"""The verifiers of drafted trees, each for the draftings that its `needs` says."""
+
+LIFT = "lift:"
 
 
 def get_verifier(name: str) -> Verifier:
@@ -48,13 +60,52 @@ def get_verifier(name: str) -> Verifier:
     'arXiv:2602.16961; statements 6.3 and 6.4'
     """
     check_kind("verifier", name, str, "a name such as 'gbv', or 'module:function' for your own")
+    if name.startswith(LIFT):
+        return lift(get_verifier(name.removeprefix(LIFT)))
     if ":" in name:
         return load_verifier(name)
-    if name not in VERIFIERS:
+    known = {**VERIFIERS, **TREE_VERIFIERS}
+    if name not in known:
         raise ValueError(
-            f"verifier: got {shortened(name)}; expected one of {', '.join(VERIFIERS)}, or module:function for your own"
+            f"verifier: got {shortened(name)}; expected one of {', '.join(known)}, lift:NAME, or module:function for "
+            "your own"
         )
-    return VERIFIERS[name]
+    return known[name]
+
+
+def lift(verifier: Verifier | str) -> Verifier:
+    """The lift of a verifier that walks down by a one-step rule: it decides from the leaves up (statement 14.2).
+
+    Args:
+        verifier: the verifier or its name: nss, specinfer, spectr, recursive-rejection, greedy, or a user's own that
+            has `Verifier.one_step`.
+
+    The lift needs what is drafted below siblings to be independent: trees grown node by node, or K i.i.d. paths.
+
+    Raises ValueError for a verifier that has no one-step rule.
+
+    >>> lift("recursive-rejection")
+    Verifier('lift:recursive-rejection', draws with or without replacement; the lift of recursive-rejection, statement 14.2)
+    """
+    base = as_verifier(verifier)
+    one_step = base.one_step
+    if one_step is None:
+        raise ValueError(
+            f"lift: got {base.name}, which has no one-step rule; expected one of "
+            + ", ".join(name for name, each in {**VERIFIERS, **TREE_VERIFIERS}.items() if each.one_step)
+        )
+    return Verifier(
+        f"{LIFT}{base.name}",
+        partial(_lifted, one_step),
+        multipath=True,
+        reference=f"the lift of {base.name}, statement 14.2",
+        ordered=True,
+        needs=grown_only(base.needs),
+    )
+
+
+def _lifted(one_step: Callable[[DraftTree], Any], tree: DraftTree) -> AcceptanceLaw:
+    return lifted(tree, one_step(tree))
 
 
 def as_verifier(verifier: Verifier | LawFunction | str) -> Verifier:

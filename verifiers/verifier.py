@@ -49,6 +49,8 @@ class Verifier:
         ordered: False for one whose law does not depend on the order in which the paths were drafted; an exact
             audit of K paths then goes through multisets of paths instead of tuples.
         needs: what must be drafted for it to be defined.
+        one_step: for one that walks down by a one-step rule (`algorithms.one_step.Rule`), from a drafted tree to that
+            rule; such a verifier can be lifted.
         pick_path: for one that picks a path by a fixed ranking of all paths and looks at no other, the function
             that picks, as `greedy_multipath.pick_path`; an exact audit can then take any number of paths.
         scores: for one that picks the path with the largest of independent random scores, the function that says
@@ -63,6 +65,7 @@ class Verifier:
     reference: str
     ordered: bool = True
     needs: Needs = IID_PATHS
+    one_step: Callable[[DraftTree], Any] | None = None
     pick_path: Callable[[DraftTree], Any] | None = None
     scores: Callable[[DraftTree], tuple[Any, Any, Any]] | None = None
     one_pass: Callable[[Instance, Any], Any] | None = None

@@ -11,7 +11,8 @@ from ..arithmetic.arrays import Arrays
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from ..verifier import ANY_DRAFTING, Verifier
-from .topdown import Continuations, Emission, top_down
+from .one_step import Continuations, Emission
+from .topdown import top_down
 
 
 def law(tree: DraftTree) -> AcceptanceLaw:
@@ -50,5 +51,6 @@ VERIFIER = Verifier(
     reference="arXiv:2305.09781; statement 10.1",
     ordered=False,
     needs=ANY_DRAFTING,
+    one_step=lambda tree: rule,
     one_pass=budgets,
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from nodebudget.lp import Instance
 
-from ..arithmetic.arrays import Array, Arrays
+from ..arithmetic.arrays import Array
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from ..verifier import Verifier
+from .recursive_rejection import with_replacement
 from .survivors import top_down_budgets
-from .topdown import Continuations, Emission, top_down
+from .topdown import top_down
 
 
 def law(tree: DraftTree) -> AcceptanceLaw:
@@ -17,29 +18,12 @@ def law(tree: DraftTree) -> AcceptanceLaw:
 
     With r = target at first, t_j is accepted with probability min(1, r(t_j) / draft(t_j)); after a rejection
     r becomes the residual max(0, r - draft) over its sum. After m rejections the token is drawn from r.
-    Lossless.
+    Lossless; recursive rejection for K i.i.d. paths.
 
     To be read: `nodebudget.verifiers.plain.specinfer`, the same in Fractions.
     Reference: arXiv:2305.09781; statement 10.1.
     """
-    return top_down(tree, rule)
-
-
-def rule(arrays: Arrays, here: Continuations) -> Emission:
-    """Accept the continuations in turn against what earlier ones left of the target (`topdown.Rule`)."""
-    nodes, count = here.wanted.shape
-    rejected, accepted = arrays.ones(nodes), []
-    # r = max(0, p - a q) / A, residual after residual, A the sum (section 10).
-    a, A = arrays.zeros(nodes), arrays.ones(nodes)
-    for j in range(count):
-        q = here.drafted[:, j]
-        r = arrays.divide(arrays.positive(here.wanted[:, j] - a * q), A)
-        accepted.append(rejected * arrays.divide(arrays.xp.minimum(r, q), q))
-        rejected = rejected * arrays.divide(arrays.positive(q - r), q)
-        a = a + A
-        if j + 1 < count:
-            A = here.left(a)
-    return Emission(accepted, rejected, a)
+    return top_down(tree, with_replacement)
 
 
 def budgets(instance: Instance, paths: int) -> Array | None:
@@ -47,9 +31,14 @@ def budgets(instance: Instance, paths: int) -> Array | None:
 
     None where a node has too many continuations.
     """
-    return top_down_budgets(instance, paths, rule)
+    return top_down_budgets(instance, paths, with_replacement)
 
 
 VERIFIER = Verifier(
-    "specinfer", law, multipath=True, reference="arXiv:2305.09781; statement 10.1", one_pass=budgets
+    "specinfer",
+    law,
+    multipath=True,
+    reference="arXiv:2305.09781; statement 10.1",
+    one_step=lambda tree: with_replacement,
+    one_pass=budgets,
 )

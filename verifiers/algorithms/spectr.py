@@ -11,8 +11,9 @@ from ..arithmetic.arrays import Array, Arrays
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from ..verifier import Verifier
+from .one_step import Continuations, Emission
 from .survivors import top_down_budgets
-from .topdown import Continuations, Emission, top_down
+from .topdown import top_down
 
 BISECTION_STEPS = 12
 """Halvings of the interval [1, m] in the search for a division factor."""
@@ -90,5 +91,10 @@ def budgets(instance: Instance, paths: int) -> Array | None:
 
 
 VERIFIER = Verifier(
-    "spectr", law, multipath=True, reference="arXiv:2310.15141; statement 10.1", one_pass=budgets
+    "spectr",
+    law,
+    multipath=True,
+    reference="arXiv:2310.15141; statement 10.1",
+    one_step=lambda tree: rule,
+    one_pass=budgets,
 )

@@ -12,7 +12,7 @@ from nodebudget.lp.numbers.rationals import settled
 
 from ..arithmetic.arrays import Array, Arrays
 from ..drafts.row_pairs import left_of
-from .topdown import Continuations, Rule, emitted, left_at
+from .one_step import Continuations, Rule, emitted, left_at
 
 WORK_LIMIT = {True: 300_000, False: 12_000_000}
 """Most continuations times tokens, over the nodes above the leaves, for exact instances and for float ones."""

@@ -144,6 +144,11 @@ class TreeNodes:
         """All nodes with something drawn below, grouped by the number of draws; one continuation a draw, in order."""
         return _families(np.flatnonzero(~self.ends).tolist(), self.drawn)
 
+    def by_draws_at(self, length: int) -> tuple[Family, ...]:
+        """Those of `by_draws` that have one length."""
+        level = range(int(self.level_start[length]), int(self.level_start[length + 1]))
+        return _families([node for node in level if not self.ends[node]], self.drawn)
+
     def by_children(self, length: int) -> tuple[Family, ...]:
         """The nodes of one length with children, grouped by the number of distinct ones."""
         level = range(int(self.level_start[length]), int(self.level_start[length + 1]))
