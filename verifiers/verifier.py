@@ -47,7 +47,8 @@ class Verifier:
         multipath: False for one that looks at the first path only.
         reference: where it comes from, with the statement of the mathematics that it is checked against.
         ordered: False for one whose law does not depend on the order in which the paths were drafted; an exact
-            audit of K paths then goes through multisets of paths instead of tuples.
+            audit of K paths then goes through multisets of paths instead of tuples, and of other draftings through
+            trees without copies, on which it may not depend either.
         needs: what must be drafted for it to be defined.
         one_step: for one that walks down by a one-step rule (`algorithms.one_step.Rule`), from a drafted tree to that
             rule; such a verifier can be lifted.

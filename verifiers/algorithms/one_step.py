@@ -111,7 +111,7 @@ class Answer(NamedTuple):
     """What a rule does at g nodes with m continuations each.
 
     Attributes:
-        tokens: (g, m), the chance that each continuation's token is emitted, in one way or another; the same for copies.
+        tokens: (g, m), the chance that each continuation's token is emitted in one way or another, copies alike.
         leave: (g,), the chance that another token is.
         none: (g,), the chance of "none", or None where W = 1.
         residual: what is left of the target there, for `residual_rows`.
@@ -124,7 +124,7 @@ class Answer(NamedTuple):
 
 
 class Residual(NamedTuple):
-    """What is left of the target at g nodes, up to a factor: as in `Emission`, for the target's law without its weight."""
+    """What is left of the target at g nodes, up to a factor: as in `Emission`, for the law without its weight."""
 
     taken: Array
     share: Array | None

@@ -190,8 +190,10 @@ def _everything_drafted(
 ) -> tuple[Iterable[tuple[Outcome, Fraction]], int]:
     """Outcomes with their probabilities, as few as the verifier allows, and how many they are."""
     if not isinstance(drafting, IidPaths):
-        count = checked_count(drafting, instance)
-        return drafting.outcomes(instance), count
+        if not verifier.ordered:
+            trees = [(nodes[1:], chance) for nodes, chance in drafting.trees(instance)]
+            return trees, len(trees)
+        return drafting.outcomes(instance), checked_count(drafting, instance)
     paths = drafting.paths
     count = count_drafted_tuples(instance, paths, ordered=verifier.ordered)
     if verifier.pick_path is not None and count > RANKING_FROM:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from nodebudget.lp import random_instance
 from nodebudget.verifiers import VERIFIERS, Verifier
-from nodebudget.verifiers.algorithms.specinfer import rule as specinfer_rule
+from nodebudget.verifiers.algorithms.recursive_rejection import with_replacement as specinfer_rule
 from nodebudget.verifiers.algorithms.survivors import top_down_budgets
 from nodebudget.verifiers.algorithms.topdown import Continuations, Emission
 from nodebudget.verifiers.arithmetic.arrays import Arrays
