@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from nodebudget.lp import random_instance
 from nodebudget.verifiers import VERIFIERS, Verifier
+from nodebudget.verifiers.algorithms.one_step import Continuations, Emission
 from nodebudget.verifiers.algorithms.recursive_rejection import with_replacement as specinfer_rule
 from nodebudget.verifiers.algorithms.survivors import top_down_budgets
-from nodebudget.verifiers.algorithms.topdown import Continuations, Emission
 from nodebudget.verifiers.arithmetic.arrays import Arrays
 from nodebudget.verifiers.audit import audit_exact
 
