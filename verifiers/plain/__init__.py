@@ -4,14 +4,17 @@ Read first: `bv.py`, block verification along one path; then `gbv.py`, which pic
 scores (`scores.py`), with the orderings of `orderings.py`. `token.py`, `nss.py`, `specinfer.py` and `spectr.py` walk
 down from the root, `traversal.py` works from the leaves up. `shared.py` has the four functions that several use.
 
-Each file has one function `law(paths, target, draft)`:
+Each of these files has one function `law(paths, target, draft)`:
 
     paths   the K drafted paths, a tuple of token tuples of one length L
     target  from a context (a tuple of tokens) to the target's next-token law there, a list of V Fractions
     draft   the draft's, likewise
 
-and gives {(Z, Y): Pr[Z, Y given the paths]}: Z is the accepted context, Y the token that is emitted after it. Nothing
-here is fast. The fast twins are in `nodebudget.verifiers.algorithms`, and the tests compare the two exactly.
+and gives {(Z, Y): Pr[Z, Y given the paths]}: Z is the accepted context, Y the token that is emitted after it.
+
+Of drafted trees that are no paths: `recursive_rejection.py`, `greedy.py` and `lift.py`, with `trees.py`. There
+`law(drawn, target, draft)` is given `drawn`, {context: [the tokens that were drawn after it, in order, with copies]}.
+Nothing here is fast. The fast twins are in `nodebudget.verifiers.algorithms`, and the tests compare the two exactly.
 `on_tree(law)` is the same law as a function of a `DraftTree`, for the judges in `nodebudget.verifiers.audit`.
 
 >>> from fractions import Fraction
@@ -23,7 +26,22 @@ here is fast. The fast twins are in `nodebudget.verifiers.algorithms`, and the t
 
 from __future__ import annotations
 
-from . import bv, gbv, mixed, nss, specinfer, spectr, token, traversal
+from . import bv, gbv, greedy, lift, mixed, nss, recursive_rejection, specinfer, spectr, token, traversal
 from .adapter import on_tree
+from .trees import on_drawn_tree
 
-__all__ = ["bv", "gbv", "mixed", "nss", "on_tree", "specinfer", "spectr", "token", "traversal"]
+__all__ = [
+    "bv",
+    "gbv",
+    "greedy",
+    "lift",
+    "mixed",
+    "nss",
+    "on_drawn_tree",
+    "on_tree",
+    "recursive_rejection",
+    "specinfer",
+    "spectr",
+    "token",
+    "traversal",
+]
