@@ -91,12 +91,13 @@ def attempts_at(problem: Problem, *, certify: bool) -> list[Attempt]:
     """The attempts at LP_K by cutting planes.
 
     Plain ones on small trees, for a while; then a certificate from the slope programs; then plain ones up to their own
-    limit; and where all this ends without a certificate, the bracket of the slope programs.
+    limit; and where all this ends without a certificate, the bracket of the slope programs. For other draftings plain
+    ones on small trees, and where these are not finished, or the tree is large, a bracket.
     """
     small = problem.nodes <= SMALL_TREE
     if problem.paths is None:
-        whole = Attempt("cutting planes", by_cuts, alone=True)
-        return [whole] if small else [Attempt("bracket of cutting planes", cuts_bracket, alone=True)]
+        bracket = Attempt("bracket for any draft", cuts_bracket, again=small, alone=not small)
+        return [Attempt("cutting planes", by_cuts, alone=True), bracket] if small else [bracket]
     by_slopes = certify and problem.paths > 1 and problem.nodes <= CERTIFIED_TREE
     attempts = []
     if small:

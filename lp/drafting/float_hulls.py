@@ -6,6 +6,7 @@ and is the reference.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ class Level(NamedTuple):
             the next level.
         owner: int array: the node of each edge, as a place on this level.
         rank: int array: the place of each edge among those of its node.
+        edge_first: int array (nodes + 1,): where the edges of each node begin.
     """
 
     first: Array
@@ -35,6 +37,7 @@ class Level(NamedTuple):
     edges: Array
     owner: Array
     rank: Array
+    edge_first: Array
 
 
 class FloatHulls:
@@ -42,6 +45,8 @@ class FloatHulls:
 
     def __init__(self, tree: PrefixTree, budgets: Array, draft: Array, draws: Sequence[int]) -> None:
         self._tree = tree
+        self._starts = [tree.level(length).start for length in range(tree.depth + 1)]
+        self._known: dict[tuple[int, int], tuple[int, ...]] = {}  # antichains that were asked for
         nothing = np.empty(0, dtype=np.int64)
         self._levels: list[Level] = []  # from the leaves up
         for length in range(tree.depth, -1, -1):
@@ -53,9 +58,9 @@ class FloatHulls:
             else:
                 below = self._levels[-1]
                 edges, owner, width, gain = _edges(tree, below, length, draft)
-            taken_first = np.searchsorted(owner, np.arange(count + 1))
-            rank = np.arange(len(owner)) - taken_first[owner]
-            hit, budget = _cumulated(width, gain, taken_first)
+            edge_first = np.searchsorted(owner, np.arange(count + 1))
+            rank = np.arange(len(owner)) - edge_first[owner]
+            hit, budget = _cumulated(width, gain, edge_first)
             k = draws[length] if length < tree.depth else 1
             if k > 1:
                 with np.errstate(divide="ignore"):
@@ -68,7 +73,7 @@ class FloatHulls:
             vertices = _with_themselves(
                 *_hull(hit, budget, taken[order], spots[order]), budgets[nodes] if length else np.zeros(1)
             )
-            self._levels.append(Level(*vertices, edges, owner, rank))
+            self._levels.append(Level(*vertices, edges, owner, rank, edge_first))
         self._levels.reverse()
 
     def hull(self, z: int = 0) -> tuple[Array, Array, Array]:
@@ -80,23 +85,29 @@ class FloatHulls:
 
     def antichain(self, vertex: int, z: int = 0) -> tuple[int, ...]:
         """The nodes of the antichain of a vertex of the hull of z, increasing."""
-        tree, found = self._tree, []
+        if (z, vertex) in self._known:
+            return self._known[z, vertex]
         start, place = self._where(z)
-        vertices = np.zeros(len(self._levels[start].first) - 1, dtype=np.int64)
-        vertices[place] = vertex
-        for length in range(start, tree.depth + 1):
-            level, nodes = self._levels[length], tree.level(length)
-            taken = level.taken[level.first[:-1] + vertices]
-            found.append(np.flatnonzero(taken == ITSELF) + nodes.start)
-            if length < tree.depth:
-                used = level.edges[level.rank < taken[level.owner]]
-                vertices = np.bincount(used, minlength=len(self._levels[length + 1].first) - 1)
-        return tuple(np.concatenate(found).tolist())
+        first, vertices = place, np.array([vertex])  # of the nodes below z on a level, which are neighbours
+        found: list[int] = []
+        for length in range(start, self._tree.depth + 1):
+            level, last = self._levels[length], first + len(vertices)
+            taken = level.taken[level.first[first:last] + vertices]
+            found += (np.flatnonzero(taken == ITSELF) + self._starts[length] + first).tolist()
+            if length < self._tree.depth:
+                own = slice(*level.edge_first[[first, last]].tolist())
+                used = level.edges[own][level.rank[own] < taken[level.owner[own] - first]]
+                parents = self._tree.parent[self._tree.level(length + 1)]
+                ends = np.searchsorted(parents, [first + self._starts[length], last + self._starts[length]])
+                first, after = ends.tolist()
+                vertices = np.bincount(used - first, minlength=after - first)
+        self._known[z, vertex] = tuple(found)
+        return self._known[z, vertex]
 
     def _where(self, z: int) -> tuple[int, int]:
         """The length of a node, and its place on its level."""
-        length = int(np.searchsorted(self._tree.level_start, z, side="right")) - 1
-        return length, z - self._tree.level(length).start
+        length = bisect(self._starts, z) - 1
+        return length, z - self._starts[length]
 
 
 def _edges(tree: PrefixTree, below: Level, length: int, draft: Array) -> tuple[Array, Array, Array, Array]:

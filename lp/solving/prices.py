@@ -1,4 +1,4 @@
-"""The program of draws with replacement on large trees, in floats: prices of whole subtrees (statement 13.8).
+"""The program of draws with replacement on large trees, in floats: prices of whole subtrees (statement 13.7).
 
 Let M(z, s) be the most that an antichain A at and below z is worth, D(A) - s h(z), where a hit at z costs the price s
 (h as in statement 13.7). With k draws at z, h(z) = f(t), f(t) = 1 - (1 - t)^k, t = the sum of q(y|z) h(zy); and f(t) is
