@@ -67,7 +67,9 @@ class FloatHulls:
                     hit = -np.expm1(k * np.log1p(-np.minimum(hit, 1.0)))
             taken = np.concatenate((rank + 1, np.full(count, NOTHING)))
             spots = np.concatenate((owner, np.arange(count)))
-            order = np.lexsort((taken, spots))  # NOTHING is the least: each node begins with its empty antichain
+            order = np.lexsort(
+                (taken, spots)
+            )  # NOTHING is the least: each node begins with its empty antichain
             hit = np.concatenate((hit, np.zeros(count)))[order]
             budget = np.concatenate((budget, np.zeros(count)))[order]
             vertices = _with_themselves(

@@ -128,9 +128,7 @@ def cutting_planes(
             if solution.objective - float(accepted_tokens(feasible)) <= width * solution.objective:
                 break
         known.update(antichain.nodes for antichain in fresh)
-        new_rows = [
-            variables.antichain_row(a.nodes, None if instance.exact else a.hit) for a in fresh
-        ]
+        new_rows = [variables.antichain_row(a.nodes, None if instance.exact else a.hit) for a in fresh]
         rows += new_rows
         session.add_rows(new_rows)
     bar.close()

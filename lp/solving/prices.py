@@ -15,7 +15,7 @@ with antichains in other subtrees.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -24,11 +24,11 @@ from ..budgets.node_budgets import block_budgets
 from ..budgets.repair import feasible_budgets
 from ..drafting.float_hulls import FloatHulls
 from ..drafting.hulls import ITSELF
-from ..drafting.iid_paths import hit_probability
 from ..drafting.problem import Problem
 from ..drafting.replacement import DrawnWithReplacement
 from ..instances.progress import progress
 from ..numbers.rationals import Array
+from .mixtures import Price, Split, mixture
 from .sessions import MatrixSession, SolverFailure, Status
 from .slopes import FIRST_SLOPES, MEMORY, REPAIR_EVERY, SMALLEST_UNIT, TOLERANCE, conjugate, slope_at
 
@@ -45,8 +45,6 @@ ROUND_LIMIT = 100
 
 WORK_LIMIT = 4_000_000_000
 """Simplex iterations times rows, summed over the rounds, after which the rounds stop: some tens of seconds."""
-
-NO_WEIGHT = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,32 +69,6 @@ class PriceBracket:
     cuts: int
 
 
-@dataclass(eq=False)
-class Price:
-    """M(z, s): a node with the price of a hit there; `variable` is its number, None for the root, where M = 0.
-
-    `rank` is its place among the prices of its node. `cuts` are antichains with their hits and the numbers of their
-    rows.
-    """
-
-    node: int
-    price: float
-    variable: int | None
-    rank: int
-    splits: list[Split] = field(default_factory=list)
-    cuts: dict[tuple[int, ...], tuple[float, int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """A slope at a node: the prices of the children, s f*(mu), and the number of its row."""
-
-    slope: float
-    below: list[Price]
-    bound: float
-    row: int
-
-
 class PriceProgram:
     """The program, which grows by slopes and antichains."""
 
@@ -116,7 +88,9 @@ class PriceProgram:
         values = np.concatenate((np.ones(count - 1), -target[inner]))
         places = (np.concatenate((column, inner)), np.concatenate((column, parent[inner] - 1)))
         shape = (count - 1, count - 1)
-        self.session.add_rows(sparse.csr_array((values, places), shape=shape), np.where(parent == 0, target, 0.0))
+        self.session.add_rows(
+            sparse.csr_array((values, places), shape=shape), np.where(parent == 0, target, 0.0)
+        )
         self._rows: list[tuple[list[int], list[float], float]] = []  # those that wait to be added
         self._height, self._width, self.cuts = count - 1, count - 1, 0
         self._prices: dict[int, list[Price]] = {}
@@ -144,7 +118,9 @@ class PriceProgram:
 
     def separate(self, values: Array, budgets: Array) -> float:
         """Add slopes and rows that the values of the variables violate at these budgets; the largest violation."""
-        values = np.append(values, np.zeros(self._width - len(values)))  # of those that the solver does not know yet
+        values = np.append(
+            values, np.zeros(self._width - len(values))
+        )  # of those that the solver does not know yet
         hulls = FloatHulls(self.tree, budgets, self.draft, self.draws)
         hit, budget, _ = hulls.hull()
         excess = budget - hit
@@ -203,7 +179,7 @@ class PriceProgram:
     def _split(self, price: Price, slope: float) -> None:
         if any(abs(split.slope - slope) <= TOLERANCE for split in price.splits):
             return
-        node, below = price.node, []
+        node, k, below = price.node, self.draws[self._lengths[price.node]], []
         for child in self.tree.children(node):
             if self.live[child]:
                 siblings = self._prices.setdefault(child, [])
@@ -211,8 +187,8 @@ class PriceProgram:
                 below.append(Price(child, cost, self._width, len(siblings)))
                 siblings.append(below[-1])
                 self._width += 1
-        bound = price.price * conjugate(slope, self.draws[self._lengths[node]])
-        price.splits.append(Split(slope, below, bound, self._height))
+        bound = price.price * conjugate(slope, k)
+        price.splits.append(Split(slope, k, below, bound, self._height))
         own = [] if price.variable is None else [price.variable]
         variables = [b.variable for b in below if b.variable is not None]
         self._row([*variables, *own], [1.0] * len(below) + [-1.0] * len(own), bound)
@@ -223,40 +199,12 @@ class PriceProgram:
 
     def weighted(self, row_duals: Array, bound_duals: Array) -> list[tuple[tuple[int, ...], float]]:
         """Antichains of the whole tree with multipliers that prove a bound at most that of the dual solution."""
-        found = {(z,): float(w) for z, w in enumerate(bound_duals[: len(self.tree) - 1], 1) if w > 0}
+        single = np.maximum(bound_duals[: len(self.tree) - 1], 0.0) * self.live[1:]
+        found = {(int(z) + 1,): float(single[z]) for z in np.flatnonzero(single)}
         duals = np.append(row_duals, np.zeros(self._height - len(row_duals)))
-        for nodes, _, weight in self._mixture(self.root, duals):
+        for nodes, _, weight in mixture(self.root, duals, self.draft):
             found[nodes] = found.get(nodes, 0.0) + weight
         return list(found.items())
-
-    def _mixture(self, price: Price, duals: Array) -> list[tuple[tuple[int, ...], float, float]]:
-        """Antichains at and below a node with their hits and multipliers.
-
-        The rows of a split have multipliers of antichains below each child. They are put together by rank, likeliest
-        with likeliest: f being concave, no other way has a smaller sum of multipliers times f.
-        """
-        found = [(nodes, hit, float(duals[row])) for nodes, (hit, row) in price.cuts.items()]
-        found = [entry for entry in found if entry[2] > NO_WEIGHT]
-        k = self.draws[self._lengths[price.node]] if price.splits else 1
-        for split in price.splits:
-            if duals[split.row] <= NO_WEIGHT:
-                continue
-            waiting = []
-            for below in split.below:
-                mixture = sorted(self._mixture(below, duals), key=lambda entry: entry[1])
-                if mixture:
-                    waiting.append((float(self.draft[below.node]), mixture))
-            while waiting:
-                weight = min(mixture[-1][2] for _, mixture in waiting)
-                nodes = tuple(sorted(z for _, mixture in waiting for z in mixture[-1][0]))
-                mass = sum(share * mixture[-1][1] for share, mixture in waiting)
-                found.append((nodes, hit_probability(mass, k), weight))
-                for _, mixture in waiting:
-                    last = mixture.pop()
-                    if last[2] - weight > NO_WEIGHT:
-                        mixture.append((last[0], last[1], last[2] - weight))
-                waiting = [entry for entry in waiting if entry[1]]
-        return found
 
 
 def price_phase(problem: Problem, width: float) -> PriceBracket:
@@ -277,7 +225,9 @@ def price_phase(problem: Problem, width: float) -> PriceBracket:
         solution = program.session.solve()
         stalled = solution.status is not Status.OPTIMAL
         if stalled and average is None:
-            raise SolverFailure(f"{problem.program}: the float solver said {solution.status.value!r}, not optimal")
+            raise SolverFailure(
+                f"{problem.program}: the float solver said {solution.status.value!r}, not optimal"
+            )
         if not stalled:
             bar.update()
             rounds, rows, upper = rounds + 1, program.session.height, solution.objective

@@ -44,7 +44,7 @@ COMMAND = str(Path(sys.executable).parent / "nodebudget")
 NUMBERS = {
     "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "5.1", "5.2", "5.3", "5.4",
     "6.1", "6.2", "6.3", "6.4", "7.1", "7.2", "8.1", "12.1", "12.2", "12.3", "12.4",
-    "13.2", "13.3", "13.4", "13.6", "13.7",
+    "13.1", "13.2", "13.3", "13.4", "13.5", "13.6", "13.7",
 }  # fmt: skip
 
 
@@ -230,6 +230,8 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("12.2", mixed, "ratio_ranking", neutral),
     ("12.2", mixed, "neutral", ratio_ranking),
     ("12.3", mixed, "depth_one_optimum", lambda instance, k: depth_one_optimum(instance, k) + HAIR),
+    ("13.1", drafts, "enumerate_antichains", lambda tree: [(z,) for z in range(1, len(tree))]),
+    ("13.5", drafts, "path_law_from_transport", lambda instance, carried: instance.joint_draft),
     ("13.2", drafts, "draftings", only(Union)),
     ("13.3", drafts, "solve_multi_path", of_one_chain),
     ("13.4", drafts, "solve_multi_path", of_one_chain),
