@@ -38,7 +38,7 @@ CERTIFIED_TREE = 5000
 BRACKET_WORK = 150_000_000
 """Work of cutting planes where a bracket is all that is wanted: half a minute."""
 
-BRACKET_WIDTH = 4e-6
+BRACKET_WIDTH = 8e-6
 """Relative width at which such a bracket is good enough."""
 
 NOT_ASKED = "certification was not asked for"

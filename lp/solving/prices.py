@@ -30,7 +30,7 @@ from ..instances.progress import progress
 from ..numbers.rationals import Array
 from .mixtures import Price, Split, mixture
 from .sessions import MatrixSession, SolverFailure, Status
-from .slopes import FIRST_SLOPES, MEMORY, REPAIR_EVERY, SMALLEST_UNIT, TOLERANCE, conjugate, slope_at
+from .slopes import FIRST_SLOPES, MEMORY, SMALLEST_UNIT, TOLERANCE, conjugate, slope_at
 
 SPLIT_LENGTH, SPLIT_NODES = 2, 200
 """Subtrees are split into those of the children at shorter nodes with at least so many nodes at and below them."""
@@ -40,6 +40,9 @@ ROOT_SLOPES = 4
 
 SHORT = 0.3
 """A new slope is added at a node where the old ones, fully separated, would leave this share of the violation."""
+
+REPAIR_EVERY = 3
+"""Rounds between two looks at the bracket."""
 
 ROUND_LIMIT = 100
 

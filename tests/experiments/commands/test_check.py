@@ -35,6 +35,8 @@ from nodebudget.lp import (
     transport_stop_mass,
     verifier_program,
 )
+from nodebudget.lp.drafting import IidPaths
+from nodebudget.lp.selection.transport import transport_to_trees
 from nodebudget.lp.drafting import GivenTree, WithReplacement
 from nodebudget.lp.programs import verifier_lp as verifier_lp_module
 from nodebudget.lp.selection.node_rules import neutral, ratio_ranking
@@ -230,7 +232,10 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("12.2", mixed, "ratio_ranking", neutral),
     ("12.2", mixed, "neutral", ratio_ranking),
     ("12.3", mixed, "depth_one_optimum", lambda instance, k: depth_one_optimum(instance, k) + HAIR),
-    ("13.1", drafts, "enumerate_antichains", lambda tree: [(z,) for z in range(1, len(tree))]),
+    (
+        "13.1", drafts, "transport_to_trees",
+        lambda instance, budgets, drafting: transport_to_trees(instance, budgets, IidPaths(1)),
+    ),
     ("13.5", drafts, "path_law_from_transport", lambda instance, carried: instance.joint_draft),
     ("13.2", drafts, "draftings", only(Union)),
     ("13.3", drafts, "solve_multi_path", of_one_chain),
