@@ -35,11 +35,10 @@ from nodebudget.lp import (
     transport_stop_mass,
     verifier_program,
 )
-from nodebudget.lp.drafting import IidPaths
-from nodebudget.lp.selection.transport import transport_to_trees
-from nodebudget.lp.drafting import GivenTree, WithReplacement
+from nodebudget.lp.drafting import GivenTree, IidPaths, WithReplacement
 from nodebudget.lp.programs import verifier_lp as verifier_lp_module
 from nodebudget.lp.selection.node_rules import neutral, ratio_ranking
+from nodebudget.lp.selection.transport import transport_to_trees
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree
 
 COMMAND = str(Path(sys.executable).parent / "nodebudget")
