@@ -151,7 +151,7 @@ class PriceProgram:
     ) -> None:
         node, variable = price.node, price.variable
         assert variable is not None
-        worth, vertex = (column[price.rank] for column in best[node])
+        worth, vertex = best[node][0][price.rank], best[node][1][price.rank]
         lacking = worth - max(0.0, float(values[variable]))
         if lacking <= self.tolerance:
             return
@@ -203,7 +203,9 @@ class PriceProgram:
     def weighted(self, row_duals: Array, bound_duals: Array) -> list[tuple[tuple[int, ...], float]]:
         """Antichains of the whole tree with multipliers that prove a bound at most that of the dual solution."""
         single = np.maximum(bound_duals[: len(self.tree) - 1], 0.0) * self.live[1:]
-        found = {(int(z) + 1,): float(single[z]) for z in np.flatnonzero(single)}
+        found: dict[tuple[int, ...], float] = {
+            (int(z) + 1,): float(single[z]) for z in np.flatnonzero(single)
+        }
         duals = np.append(row_duals, np.zeros(self._height - len(row_duals)))
         for nodes, _, weight in mixture(self.root, duals, self.draft):
             found[nodes] = found.get(nodes, 0.0) + weight
@@ -244,6 +246,7 @@ def price_phase(problem: Problem, width: float) -> PriceBracket:
             converged = worst <= program.tolerance or not program.grown
         stop = stalled or converged or rounds >= ROUND_LIMIT or work > WORK_LIMIT
         if stop or rounds % REPAIR_EVERY == 0:
+            assert average is not None
             repaired = [feasible_budgets(problem, one) for one in (last, average)]
             feasible = max((feasible, *repaired), key=lambda one: float(one[1:].sum()))
             lower = float(feasible[1:].sum())
