@@ -14,16 +14,18 @@ import numpy as np
 
 from .answer import Optimum, OptimumStatus
 from .drafting.problem import Problem
+from .drafting.replacement import DrawnWithReplacement
 from .numbers.rationals import float_array
 from .programs.linear_program import BudgetVariables, LinearProgram
 from .programs.multi_path import enumerated_program, starting_program
 from .programs.single_path import single_path_program
 from .proofs.basis_certificates import certificate_from_basis
-from .proofs.brackets import node_weights, outwards, proven_by_rows, proven_by_weights
+from .proofs.brackets import node_weights, outwards, proven_by_antichains, proven_by_weights
 from .proofs.certificates import Certificate
 from .proofs.exact_simplex import NotCertified
 from .proofs.slope_certificates import FINENESS, certificate_from_slopes
 from .solving.cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
+from .solving.prices import PriceBracket, price_phase
 from .solving.sessions import HighsSession
 from .solving.slopes import FloatBracket, slope_phase
 
@@ -36,7 +38,7 @@ CERTIFIED_TREE = 5000
 BRACKET_WORK = 150_000_000
 """Work of cutting planes where a bracket is all that is wanted: half a minute."""
 
-BRACKET_WIDTH = 1e-6
+BRACKET_WIDTH = 8e-6
 """Relative width at which such a bracket is good enough."""
 
 NOT_ASKED = "certification was not asked for"
@@ -89,12 +91,13 @@ def attempts_at(problem: Problem, *, certify: bool) -> list[Attempt]:
     """The attempts at LP_K by cutting planes.
 
     Plain ones on small trees, for a while; then a certificate from the slope programs; then plain ones up to their own
-    limit; and where all this ends without a certificate, the bracket of the slope programs.
+    limit; and where all this ends without a certificate, the bracket of the slope programs. For other draftings plain
+    ones on small trees, and where these are not finished, or the tree is large, a bracket.
     """
     small = problem.nodes <= SMALL_TREE
     if problem.paths is None:
-        whole = Attempt("cutting planes", by_cuts, alone=True)
-        return [whole] if small else [Attempt("bracket of cutting planes", cuts_bracket, alone=True)]
+        bracket = Attempt("bracket for any draft", cuts_bracket, again=small, alone=not small)
+        return [Attempt("cutting planes", by_cuts, alone=True), bracket] if small else [bracket]
     by_slopes = certify and problem.paths > 1 and problem.nodes <= CERTIFIED_TREE
     attempts = []
     if small:
@@ -140,7 +143,7 @@ def _from_rows(work: Work, variables: BudgetVariables, found: CuttingPlanes) -> 
     if not found.converged:
         raise Unfinished(f"the cutting planes stopped after {found.rounds} rounds")
     rows, rounds = len(found.rows), found.rounds
-    antichains = sum(row.kind != "target-matching" for row in found.rows)
+    antichains = found.cuts
     bracket = (min(found.lower, found.upper), found.upper)  # a converged solution may sum up to an ulp more
     reason, proven = NOT_ASKED, None
     if work.certify:
@@ -151,7 +154,7 @@ def _from_rows(work: Work, variables: BudgetVariables, found: CuttingPlanes) -> 
             if work.problem.paths:
                 proven = proven_by_weights(work.solved, found.feasible, node_weights(variables, found))
             else:
-                proven = proven_by_rows(work.solved, found)
+                proven = proven_by_antichains(work.solved, found)
         else:
             return _certified(work.problem, certificate, rows, antichains, rounds)
     return Optimum(
@@ -170,21 +173,29 @@ def _from_rows(work: Work, variables: BudgetVariables, found: CuttingPlanes) -> 
 
 
 def cuts_bracket(work: Work) -> Optimum:
-    """A bracket of cutting planes for any draft, proven in rationals where a proof is wanted (statement 13.1)."""
+    """A bracket for any draft, proven in rationals where a proof is wanted (statement 13.1).
+
+    By prices of subtrees for draws with replacement (13.7), by plain cutting planes for others.
+    """
     problem = work.problem.floats
-    variables = BudgetVariables(problem)
-    program = starting_program(problem.instance, problem.drafting)
-    found = cutting_planes(variables, program, BRACKET_WORK, BRACKET_WIDTH)
+    found: PriceBracket | CuttingPlanes
+    if isinstance(problem.drafting, DrawnWithReplacement):
+        found = price_phase(problem, BRACKET_WIDTH)
+        rows = found.rows
+    else:
+        variables = BudgetVariables(problem)
+        program = starting_program(problem.instance, problem.drafting)
+        found = cutting_planes(variables, program, BRACKET_WORK, BRACKET_WIDTH)
+        rows = len(found.rows)
     proven, low, high = None, min(found.lower, found.upper), found.upper
     status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
     if work.certify:
-        proven = proven_by_rows(work.problem.reading, found)
+        proven = proven_by_antichains(work.problem.reading, found)
         low, high = outwards(proven[0], -np.inf), outwards(proven[1], np.inf)
         status, reason = OptimumStatus.BRACKETED, work.reason
     elif not found.converged:
         status = OptimumStatus.BOUNDED
         reason = f"stopped after {found.rounds} rounds; the optimum lies between {low} and {high}"
-    antichains = sum(row.kind != "target-matching" for row in found.rows)
     return Optimum(
         work.problem,
         high,
@@ -193,8 +204,8 @@ def cuts_bracket(work: Work) -> Optimum:
         reason,
         None,
         (low, high),
-        len(found.rows),
-        antichains,
+        rows,
+        found.cuts,
         found.rounds,
         proven,
     )

@@ -1,4 +1,4 @@
-"""How fast LP_K is solved: large trees, certificates, the plain formulation, and the enumerated program.
+"""How fast LP_K is solved: large trees, certificates, other drafts, the plain formulation, and the enumerated program.
 
     python -m nodebudget.experiments.bench_lp [--smoke]
 
@@ -9,6 +9,7 @@ one run. The brackets of the first table are proven in rationals. Peak memory is
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import resource
 import sys
@@ -25,7 +26,7 @@ from nodebudget.lp import (
     random_top_k_instance,
     solve_multi_path,
 )
-from nodebudget.lp.drafting import IidPaths, Problem
+from nodebudget.lp.drafting import Drafting, IidPaths, Problem, WithReplacement
 from nodebudget.lp.optimum import Method
 from nodebudget.lp.programs.linear_program import BudgetVariables
 from nodebudget.lp.programs.multi_path import starting_program
@@ -68,6 +69,10 @@ CERTIFIED = (
 PLAIN = (Setting(64, 2, 4),)
 AGAINST_ENUMERATION = (Setting(2, 3, 2), Setting(3, 2, 3), Setting(2, 4, 2))
 SMOKE = (Setting(4, 2, 2),)
+REPLACED = (
+    ("flat", {}),
+    *(("logits", {"similarity": s, "concentration": c}) for s in (0.0, 0.5, 0.9) for c in (1.0, 2.0)),
+)
 
 
 def large_trees(settings: tuple[Setting, ...]) -> None:
@@ -159,16 +164,58 @@ def against_enumeration(settings: tuple[Setting, ...]) -> None:
         )
 
 
+def any_draft(vocab: int, depth: int, seeds: int) -> None:
+    """Two draws at each node with replacement, where certificates are not tried."""
+    drafting = WithReplacement(*(2,) * depth)
+    print(f"\nany draft: {drafting} at V = {vocab}, L = {depth}, both ends proven in rationals")
+    print("  family  simil.  scale  seed   nodes  seconds  rounds    rows    upper bound  relative width")
+    for (family, laws), seed in itertools.product(REPLACED, range(seeds)):
+        instance = random_instance(family, vocab, depth, seed, **laws)
+        spent, found = seconds_of(instance, drafting)
+        low, high = found.proven or found.bracket
+        print(
+            f"{family:>8} {laws.get('similarity', '-'):>7} {laws.get('concentration', '-'):>6} {seed:5} "
+            f"{len(instance.tree):7} {spent:8.2f} {found.rounds:7} {found.rows:7} {float(high):14.9f} "
+            f"{float((high - low) / high):15.1e}",
+            flush=True,
+        )
+
+
+def iid_as_a_drafting(settings: tuple[Setting, ...]) -> None:
+    """The draft iid:K against the number K, in the same run: one route, so that the ratio should be 1."""
+    print("\niid:K against K paths")
+    print("    V  L  K  simil.  scale   nodes  iid:K, s  K, s   ratio")
+    for s in settings:
+        instance = s.instance()
+        seconds_of(instance, s.paths)  # what is remembered of an instance is remembered for both
+        general = min(seconds_of(instance, IidPaths(s.paths))[0] for _ in range(2))
+        paths = min(seconds_of(instance, s.paths)[0] for _ in range(2))
+        print(
+            f"{s.vocab:5} {s.depth:2} {s.paths:2} {s.similarity:7} {s.concentration:6} {len(instance.tree):7} "
+            f"{general:9.2f} {paths:5.2f} {general / paths:7.2f}",
+            flush=True,
+        )
+
+
+def seconds_of(instance: Instance, drafted: int | Drafting) -> tuple[float, Optimum]:
+    """Processor seconds to solve, prove and verify, and the optimum."""
+    start = time.process_time()
+    found = solve_multi_path(instance, drafted)
+    return time.process_time() - start, found
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(
-        description="Times of LP_K: large trees, certificates, plain cuts, enumeration."
+        description="Times of LP_K: large trees, certificates, other drafts, plain cuts, enumeration."
     )
     parser.add_argument("--smoke", action="store_true", help="one small size in each table")
     smoke = parser.parse_args().smoke
     print(f"{os.cpu_count()} cores; seed 0; processor seconds of one process\n")
     large_trees((*SMOKE, Setting(100, 2, 2, top_k=5)) if smoke else LARGE)
     certified_optima(SMOKE if smoke else CERTIFIED)
+    any_draft(*(4, 2, 1) if smoke else (8, 4, 2))
+    iid_as_a_drafting(SMOKE if smoke else CERTIFIED[:4])
     against_plain(SMOKE if smoke else PLAIN)
     against_enumeration(SMOKE if smoke else AGAINST_ENUMERATION)
 

@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from nodebudget.lp import Instance, enumerate_antichains, solve, solve_multi_path, verifier_program
+import numpy as np
+from nodebudget.lp import (
+    Instance,
+    Optimum,
+    accepted_tokens,
+    block_budgets,
+    count_antichains,
+    enumerate_antichains,
+    solve,
+    solve_multi_path,
+    verifier_program,
+)
 from nodebudget.lp.drafting import (
     Delayed,
     Drafting,
@@ -19,9 +30,12 @@ from nodebudget.lp.drafting import (
     WithReplacement,
     best_tree,
 )
+from nodebudget.lp.drafting.tuples import prefixes
+from nodebudget.lp.numbers.rationals import Array, exact_array
 from nodebudget.lp.proofs.exact_simplex import exact_optimum
+from nodebudget.lp.selection.transport import path_law_from_transport, transport_to_trees
 
-from .grid import Case, Grid
+from .grid import Case, Grid, random_budgets
 from .statement import Outcome, Statement
 
 NODES = 13
@@ -29,6 +43,9 @@ NODES = 13
 
 TREES = 30
 """Drafted trees up to which the first-principles program is solved."""
+
+ANTICHAINS = 200
+"""Antichains up to which all of them are looked at: all trees but those of V = 3, L = 2."""
 
 
 def draftings(instance: Instance) -> list[Drafting]:
@@ -50,11 +67,60 @@ def cases(grid: Grid) -> Iterator[tuple[Case, Drafting]]:
         yield from ((case, drafting) for drafting in draftings(case.instance))
 
 
-def optimum(case: Case, drafting: Drafting) -> Any:
+def certified(case: Case, drafting: Drafting) -> Optimum:
     found = solve_multi_path(case.instance, drafting)
     if not found.certified:
         raise ArithmeticError(f"{case.label}, {drafting}: {found.verdict}")
-    return found.value
+    return found
+
+
+def optimum(case: Case, drafting: Drafting) -> Any:
+    return certified(case, drafting).value
+
+
+def check_transport(grid: Grid) -> Outcome:
+    outcome, rng, realised = Outcome(), np.random.default_rng(31), 0
+    for case, drafting in cases(grid):
+        tree = case.instance.tree
+        if count_antichains(tree) > ANTICHAINS:
+            continue
+        hits = {nodes: drafting.hit_probability(case.instance, nodes) for nodes in enumerate_antichains(tree)}
+        candidates = [random_budgets(case.instance, rng, eagerness) for eagerness in (0, 4)]
+        candidates.append(certified(case, drafting).budgets)
+        for budgets in candidates:
+            outcome.instances += 1
+            carried = transport_to_trees(case.instance, budgets, drafting).complete
+            allowed = all(sum((budgets[z] for z in nodes), Fraction(0)) <= hit for nodes, hit in hits.items())
+            realised += carried
+            outcome.expect(
+                carried == allowed, f"{case.label}, {drafting}: transport {carried}, antichains {allowed}"
+            )
+    outcome.expect(0 < realised < outcome.instances, "both feasible and infeasible budgets must be tried")
+    outcome.note = f"{realised} of the budgets can be realised"
+    return outcome
+
+
+def picked_value(case: Case, nu: Array) -> Fraction:
+    """What block verification of a picked path accepts, nu(z) being the probability that it passes z."""
+    return Fraction(accepted_tokens(block_budgets(case.instance, nu)))
+
+
+def check_picked_paths(grid: Grid) -> Outcome:
+    """Picking a maximal path through where the optimum stops, block verification attains it; another rule does not
+    beat it."""
+    outcome = Outcome()
+    for case, drafting in cases(grid):
+        outcome.instances += 1
+        best, last = optimum(case, drafting), [Fraction(0)] * len(case.instance.tree)
+        carried = transport_to_trees(case.instance, certified(case, drafting).budgets, drafting)
+        nu = path_law_from_transport(case.instance, carried)
+        outcome.equal(picked_value(case, nu), best, f"{case.label}, {drafting}")
+        for nodes, mass in drafting.trees(case.instance):
+            for z in prefixes(case.instance, (nodes[-1],)):
+                last[z] += mass
+        plain = picked_value(case, exact_array(last))
+        outcome.expect(plain <= best, f"{case.label}, {drafting}: {plain} is more than the optimum {best}")
+    return outcome
 
 
 def check_first_principles(grid: Grid) -> Outcome:
@@ -127,9 +193,11 @@ def check_separation(grid: Grid) -> Outcome:
 
 
 STATEMENTS = (
+    Statement("13.1", "any draft: budgets can be realised iff D(A) <= F(A)", check_transport),
     Statement("13.2", "F(A) of trees grown node by node", check_hits),
     Statement("13.3", "a fixed tree is worth its target mass", check_fixed_trees),
     Statement("13.4", "lossless given the tree: at most its target mass", check_lossless_given_the_tree),
+    Statement("13.5", "any draft: the best rule for BV attains the optimum", check_picked_paths),
     Statement("13.6", "any draft: LP = verifier LP", check_first_principles),
     Statement("13.7", "separation without listing antichains", check_separation),
 )

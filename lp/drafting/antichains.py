@@ -240,11 +240,16 @@ def is_antichain(tree: PrefixTree, nodes: tuple[int, ...]) -> bool:
     check_tree(tree)
     if not all(0 <= node < len(tree) for node in nodes) or len(set(nodes)) != len(nodes):
         return False
-    inside = set(nodes)
-    for node in nodes:
+    return minimal_nodes(tree, set(nodes)) == sorted(nodes)
+
+
+def minimal_nodes(tree: PrefixTree, nodes: set[int]) -> list[int]:
+    """Those of a set of nodes that have none of the set above them, increasing."""
+    found = []
+    for node in sorted(nodes):
         above = int(tree.parent[node])
-        while above >= 0:
-            if above in inside:
-                return False
+        while above >= 0 and above not in nodes:
             above = int(tree.parent[above])
-    return True
+        if above < 0:
+            found.append(node)
+    return found

@@ -1,4 +1,4 @@
-"""The separation oracle for draws with replacement: hulls of how likely subtrees are hit and what they are worth.
+"""Hulls of how likely subtrees are hit and what they are worth: where draws with replacement are violated most.
 
 For an antichain A let h(z) be the probability that what is drafted below one copy of z meets A there, given that z is
 drafted, and D the sum of the budgets of A at and below z. At a node with k draws, h(z) = 1 - (1 - sum q(y|z) h(zy))^k.
@@ -6,6 +6,8 @@ This is concave in each h(zy), so that the violation D(A) - h(root) is convex. I
 among the vertices of the upper left hull of the pairs (h, D) that each subtree can attain (statement 13.7). The hull of
 a node is the Minkowski sum of its children's, edges merged by slope, with h taken to 1 - (1 - h)^k, and with the point
 (1, D(z)) of A = {z}.
+
+In exact arithmetic the hulls are exact. `float_hulls.py` has them in floats, for large trees.
 """
 
 from __future__ import annotations
@@ -13,10 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..instances.instance import Instance
 from ..instances.trees import PrefixTree
-from ..numbers.rationals import Array, fast, is_exact, to_fraction
-from .antichains import Antichain
 from .iid_paths import hit_probability
 
 NOTHING, ITSELF = -1, -2
@@ -109,36 +108,3 @@ def antichain_of(hulls: list[Hull], vertex: Vertex, z: int = 0) -> list[int]:
             places[child] = places.get(child, 0) + 1
         open_ += [(child, hulls[child].vertices[place]) for child, place in places.items()]
     return sorted(found)
-
-
-def antichains_on_hull(
-    instance: Instance,
-    budgets: Array,
-    draws: Sequence[int],
-    *,
-    tolerance: float = 0.0,
-    relative: float = 0.0,
-    limit: int | None = None,
-) -> list[Antichain]:
-    """The separation oracle for draws with replacement: violated antichains at the vertices of the root's hull.
-
-    Empty if and only if none is violated. The most violated comes first.
-
-    Args:
-        instance, budgets: both exact or both float; nodes that are never drafted have no budget.
-        draws: the number of draws at a node of each length.
-        tolerance, relative, limit: as in `violated_antichains`.
-    """
-    exact = is_exact(budgets)
-    hulls = subtree_hulls(instance.tree, fast(budgets).tolist(), fast(instance.draft).tolist(), draws)
-    number = to_fraction if exact else float
-    found = []
-    for vertex in hulls[0].vertices:
-        ceiling = vertex.hit if exact else vertex.hit * (1 + relative) + tolerance
-        if vertex.budget > ceiling:
-            found.append((vertex.budget - ceiling, number(vertex.budget), number(vertex.hit), vertex))
-    found.sort(key=lambda entry: entry[0], reverse=True)
-    return [
-        Antichain(tuple(antichain_of(hulls, vertex)), budget, hit=hit)
-        for _, budget, hit, vertex in found[:limit]
-    ]

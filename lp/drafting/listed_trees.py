@@ -11,7 +11,7 @@ import numpy as np
 
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, is_exact
-from .antichains import Antichain
+from .antichains import Antichain, minimal_nodes
 from .drafting import Drafting, Nodes
 from .fixed_trees import GivenTree, Strings
 
@@ -96,7 +96,7 @@ class ListedTrees(Drafting):
                     graph.add_edge(("node", node), ("tree", number))
         _, (near, _) = nx.minimum_cut(graph, "source", "sink")
         inside = {entry[1] for entry in near if entry[0] == "node"}
-        top = tuple(sorted(node for node in inside if not _has_above(tree.parent, node, inside)))
+        top = tuple(minimal_nodes(tree, inside))
         if not top:
             return []
         budget, hit = sum(values[node] for node in top), Fraction(0) + self.hit_probability(instance, top)
@@ -125,11 +125,3 @@ class ListedTrees(Drafting):
         """The mean size."""
         sizes = (len(tree.paths) * self._chance(instance, p) for tree, p in self.listed)
         return sum(sizes, self._chance(instance, 0))
-
-
-def _has_above(parent: Array, node: int, inside: set[int]) -> bool:
-    while node > 0:
-        node = int(parent[node])
-        if node in inside:
-            return True
-    return False

@@ -15,7 +15,7 @@ from ..numbers.rationals import Array, exact_array, fast
 from .antichains import Antichain, violated_antichains
 from .drafting import Nodes, never_drafted
 from .grown import Counted, GrownTree, Places
-from .hulls import antichains_on_hull
+from .hull_oracle import antichains_on_hull
 from .iid_paths import check_paths, hit_probability
 from .supports import Support
 

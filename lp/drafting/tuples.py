@@ -10,7 +10,7 @@ from typing import Any
 
 from ..instances.instance import Instance, check_instance
 from ..instances.trees import approximately
-from .drafting import Drafting
+from .drafting import Drafting, require_full
 from .iid_paths import check_paths
 
 DraftedTuple = tuple[int, ...]
@@ -72,10 +72,8 @@ def checked_count(drafting: Drafting, instance: Instance) -> int:
 def drafted_leaves(instance: Instance) -> list[int]:
     """The leaves that can be drafted; ValueError for a sparse instance."""
     check_instance(instance)
-    tree = instance.tree
-    if len(tree.leaves) != tree.vocab**tree.depth:
-        raise ValueError("drafted tuples need the full tree; this instance is sparse")
-    return [leaf for leaf in tree.leaves if instance.joint_draft[leaf] > 0]
+    require_full(instance, "a list of drafted paths")
+    return [leaf for leaf in instance.tree.leaves if instance.joint_draft[leaf] > 0]
 
 
 def tuple_mass(instance: Instance, leaves: DraftedTuple) -> Any:

@@ -176,10 +176,10 @@ class BudgetVariables:
             for column, node in enumerate(self.nodes.tolist())
         ]
 
-    def antichain_row(self, nodes: tuple[int, ...]) -> Row:
-        """D(A) <= f(q(A)) for an antichain of live nodes (statement 3.1)."""
+    def antichain_row(self, nodes: tuple[int, ...], hit: Any = None) -> Row:
+        """D(A) <= F(A) for an antichain of live nodes (statements 3.1 and 13.1); `hit` is F(A) where it is known."""
         columns = tuple(self.column[list(nodes)].tolist())
-        bound = self.problem.hit_probability(nodes)
+        bound = self.problem.hit_probability(nodes) if hit is None else hit
         return Row("antichain", nodes, columns, (self._one,) * len(nodes), bound)
 
     def budgets(self, values: Sequence[Any] | Array) -> Array:

@@ -11,14 +11,15 @@ from ..drafting.problem import Problem
 from ..numbers.rationals import Array
 from ..programs.linear_program import BudgetVariables
 from ..solving.cutting_planes import CuttingPlanes
+from ..solving.prices import PriceBracket
 from .proven import proven_lower_bound, proven_upper_bound
-from .row_bounds import lower_bound_of_budgets, upper_bound_of_rows
+from .row_bounds import lower_bound_of_budgets, upper_bound_of_antichains
 
 
-def proven_by_rows(reading: Problem, found: CuttingPlanes) -> tuple[Fraction, Fraction]:
+def proven_by_antichains(reading: Problem, found: CuttingPlanes | PriceBracket) -> tuple[Fraction, Fraction]:
     """Rationals between which the optimum lies, for any draft."""
     lower = lower_bound_of_budgets(reading, found.feasible)
-    return lower, upper_bound_of_rows(reading, found.rows, found.solution.duals)
+    return lower, upper_bound_of_antichains(reading, found.weighted)
 
 
 def proven_by_weights(
@@ -43,7 +44,6 @@ def outwards(bound: Fraction, towards: float) -> float:
 def node_weights(variables: BudgetVariables, found: CuttingPlanes) -> Array:
     """float array (n,): the multipliers of all antichains that contain a node."""
     out = np.zeros(len(variables.instance.tree))
-    for row, dual in zip(found.rows, found.solution.duals, strict=True):
-        if row.kind != "target-matching":
-            out[list(row.nodes)] += max(0.0, dual)
+    for nodes, dual in found.weighted:
+        out[list(nodes)] += max(0.0, dual)
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -10,25 +10,25 @@ import numpy as np
 from ..budgets.node_budgets import accepted_tokens, block_budgets
 from ..drafting.problem import Problem
 from ..numbers.rationals import Array, exact_array
-from ..programs.linear_program import Row
 from .certificates import TightAntichain, dual_bound
 
 BITS = 40
 """Multipliers and budgets are rounded to multiples of 2^-40."""
 
 
-def upper_bound_of_rows(problem: Problem, rows: Sequence[Row], duals: Array) -> Fraction:
+def upper_bound_of_antichains(
+    problem: Problem, weighted: Iterable[tuple[tuple[int, ...], float]]
+) -> Fraction:
     """An upper bound by weak duality, for any multipliers; negative ones count as zero.
 
     Args:
         problem: in rationals.
-        rows: of a program over budgets.
-        duals: float array, their multipliers.
+        weighted: antichains, each with the multiplier of its row.
     """
     tight = [
-        TightAntichain(row.nodes, Fraction(round(float(dual) * 2**BITS), 2**BITS))
-        for row, dual in zip(rows, duals, strict=True)
-        if row.kind != "target-matching" and dual * 2**BITS > 0.5
+        TightAntichain(nodes, Fraction(round(float(dual) * 2**BITS), 2**BITS))
+        for nodes, dual in weighted
+        if dual * 2**BITS > 0.5
     ]
     return dual_bound(problem.instance, problem.drafting, tight)
 

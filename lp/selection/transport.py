@@ -1,7 +1,8 @@
-"""From budgets to a selection rule: stop mass carried to sets of drafted leaves (statements 3.1 and 6.1)."""
+"""From budgets to a selection rule: stop mass carried to sets of drafted leaves, or to trees (3.1, 6.1, 13.1, 13.5)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..budgets.node_budgets import stop_mass
+from ..drafting.drafting import Drafting
 from ..drafting.iid_paths import check_paths
 from ..drafting.tuples import drafted_leaves, prefixes
 from ..instances.instance import Instance
@@ -18,11 +20,12 @@ from ..numbers.rationals import Array, constant, exact_array, fast, is_exact, to
 
 @dataclass(frozen=True, eq=False)
 class Transport:
-    """A transport of the stop mass of budgets to sets of drafted leaves (statements 3.1 and 6.1).
+    """A transport of the stop mass of budgets to what is drafted (statements 3.1, 6.1 and 13.1).
 
     Attributes:
         amount: the mass that could be carried; 1 if and only if the budgets can be realised.
-        flow: (node, leaves) -> mass that stops at the node when exactly these leaves were drafted.
+        flow: (node, leaves) -> mass that stops at the node when exactly these leaves were drafted; for trees
+            (node, nodes of the tree).
     """
 
     amount: Fraction
@@ -66,6 +69,21 @@ def transport_stop_mass(instance: Instance, budgets: Array, paths: int) -> Trans
 
     Raises ValueError for float budgets or a negative stop mass.
     """
+    law = leaf_set_law(instance, paths)
+    return _carried(instance, budgets, {s: (prefixes(instance, tuple(s)), mass) for s, mass in law.items()})
+
+
+def transport_to_trees(instance: Instance, budgets: Array, drafting: Drafting) -> Transport:
+    """The same for any draft, whose trees are listed: the flow names the nodes of each tree (statement 13.1)."""
+    return _carried(
+        instance, budgets, {frozenset(nodes): (nodes, mass) for nodes, mass in drafting.trees(instance)}
+    )
+
+
+def _carried(
+    instance: Instance, budgets: Array, law: Mapping[frozenset[int], tuple[Iterable[int], Fraction]]
+) -> Transport:
+    """Stop mass carried to what is drafted: for each outcome the nodes that it may come from, and its probability."""
     import networkx as nx
 
     if not is_exact(budgets):
@@ -73,17 +91,17 @@ def transport_stop_mass(instance: Instance, budgets: Array, paths: int) -> Trans
     stops = stop_mass(instance.tree, budgets)
     if any(mass < 0 for mass in stops):
         raise ValueError("budgets: a node has less budget than its children together")
-    law = leaf_set_law(instance, paths)
-    scale = int(np.lcm.reduce(np.array([m.denominator for m in [*stops, *law.values()]], dtype=object)))
+    masses = [*stops, *(mass for _, mass in law.values())]
+    scale = int(np.lcm.reduce(np.array([m.denominator for m in masses], dtype=object)))
     graph = nx.DiGraph()
     for node, mass in enumerate(stops):
         if mass:
             graph.add_edge("source", ("node", node), capacity=int(mass * scale))
-    for leaves, mass in law.items():
-        graph.add_edge(("leaves", leaves), "sink", capacity=int(mass * scale))
-        for node in prefixes(instance, tuple(leaves)):
+    for outcome, (nodes, mass) in law.items():
+        graph.add_edge(("drafted", outcome), "sink", capacity=int(mass * scale))
+        for node in nodes:
             if stops[node]:
-                graph.add_edge(("node", node), ("leaves", leaves))
+                graph.add_edge(("node", node), ("drafted", outcome))
     amount, flow = nx.maximum_flow(graph, "source", "sink")
     carried = {
         (node[1], target[1]): Fraction(mass, scale)
@@ -103,13 +121,36 @@ def selection_from_transport(instance: Instance, transport: Transport) -> Array:
 
     Raises ValueError for an incomplete transport.
     """
-    if not transport.complete:
-        raise ValueError(
-            f"only {transport.amount} of the stop mass could be carried; no rule has these budgets"
-        )
+    _require_complete(transport)
     nu = list(constant(instance.target, 0))
     for (node, leaves), mass in transport.flow.items():
         leaf = min(leaf for leaf in leaves if node in prefixes(instance, (leaf,)))
         for z in prefixes(instance, (leaf,)):
             nu[z] += mass
     return exact_array(nu)
+
+
+def path_law_from_transport(instance: Instance, transport: Transport) -> Array:
+    """exact array (n,): nu(z) of a rule that picks, in each drafted tree, a maximal path through the stop (13.5).
+
+    For a complete transport of budgets D to trees, nu(z) is at least D(z) everywhere. The path goes on below the stop
+    to the smallest drafted child, and may end before the depth of the instance.
+
+    Raises ValueError for an incomplete transport.
+    """
+    _require_complete(transport)
+    nu, tree = list(constant(instance.target, 0)), instance.tree
+    for (node, drafted), mass in transport.flow.items():
+        end: int | None = node
+        while end is not None:
+            node, end = end, next((child for child in tree.children(end) if child in drafted), None)
+        for z in prefixes(instance, (node,)):
+            nu[z] += mass
+    return exact_array(nu)
+
+
+def _require_complete(transport: Transport) -> None:
+    if not transport.complete:
+        raise ValueError(
+            f"only {transport.amount} of the stop mass could be carried; no rule has these budgets"
+        )

@@ -50,7 +50,8 @@ class CuttingPlanes:
         rounds: programs solved.
         converged: True when no antichain is violated by more than the tolerance.
         lower, upper: floats; OPT_K lies between them, up to the solver's tolerance.
-        feasible: float array (n,): budgets that attain `lower`.
+        feasible: float array (n,): budgets that attain `lower`; 0 where the rounds stopped and no bracket was
+            asked for.
     """
 
     rows: tuple[Row, ...]
@@ -60,6 +61,17 @@ class CuttingPlanes:
     lower: float
     upper: float
     feasible: Array
+
+    @property
+    def cuts(self) -> int:
+        """How many rows of antichains there are."""
+        return sum(row.kind != "target-matching" for row in self.rows)
+
+    @property
+    def weighted(self) -> list[tuple[tuple[int, ...], float]]:
+        """The rows' antichains with their multipliers in the solution."""
+        pairs = zip(self.rows, self.solution.duals.tolist(), strict=True)
+        return [(row.nodes, dual) for row, dual in pairs if row.kind != "target-matching"]
 
 
 def cutting_planes(
@@ -116,12 +128,15 @@ def cutting_planes(
             if solution.objective - float(accepted_tokens(feasible)) <= width * solution.objective:
                 break
         known.update(antichain.nodes for antichain in fresh)
-        new_rows = [variables.antichain_row(antichain.nodes) for antichain in fresh]
+        new_rows = [variables.antichain_row(a.nodes, None if instance.exact else a.hit) for a in fresh]
         rows += new_rows
         session.add_rows(new_rows)
     bar.close()
     converged = not broken or not fresh  # without fresh ones, what is left is the solver's own tolerance
-    feasible = last if converged else _best_repaired(problem, feasible, (last, average))
+    if converged:
+        feasible = last
+    elif width:
+        feasible = _best_repaired(problem, feasible, (last, average))
     lower = float(accepted_tokens(feasible))
     return CuttingPlanes(tuple(rows), solution, rounds, converged, lower, solution.objective, feasible)
 

@@ -35,16 +35,17 @@ from nodebudget.lp import (
     transport_stop_mass,
     verifier_program,
 )
-from nodebudget.lp.drafting import GivenTree, WithReplacement
+from nodebudget.lp.drafting import GivenTree, IidPaths, WithReplacement
 from nodebudget.lp.programs import verifier_lp as verifier_lp_module
 from nodebudget.lp.selection.node_rules import neutral, ratio_ranking
+from nodebudget.lp.selection.transport import transport_to_trees
 from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree
 
 COMMAND = str(Path(sys.executable).parent / "nodebudget")
 NUMBERS = {
     "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "5.1", "5.2", "5.3", "5.4",
     "6.1", "6.2", "6.3", "6.4", "7.1", "7.2", "8.1", "12.1", "12.2", "12.3", "12.4",
-    "13.2", "13.3", "13.4", "13.6", "13.7",
+    "13.1", "13.2", "13.3", "13.4", "13.5", "13.6", "13.7",
 }  # fmt: skip
 
 
@@ -230,6 +231,11 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("12.2", mixed, "ratio_ranking", neutral),
     ("12.2", mixed, "neutral", ratio_ranking),
     ("12.3", mixed, "depth_one_optimum", lambda instance, k: depth_one_optimum(instance, k) + HAIR),
+    (
+        "13.1", drafts, "transport_to_trees",
+        lambda instance, budgets, drafting: transport_to_trees(instance, budgets, IidPaths(1)),
+    ),
+    ("13.5", drafts, "path_law_from_transport", lambda instance, carried: instance.joint_draft),
     ("13.2", drafts, "draftings", only(Union)),
     ("13.3", drafts, "solve_multi_path", of_one_chain),
     ("13.4", drafts, "solve_multi_path", of_one_chain),

@@ -158,7 +158,7 @@ def test_a_program_that_is_far_too_large_is_refused_at_once() -> None:
 
 def test_a_sparse_instance_is_refused() -> None:
     pruned = random_instance("flat", 3, 2, seed=1, zeros=0.4).prune()
-    with pytest.raises(ValueError, match="need the full tree; this instance is sparse"):
+    with pytest.raises(ValueError, match="needs the full tree; this instance is sparse"):
         verifier_program(pruned, 1)
 
 
