@@ -160,7 +160,7 @@ class GrownTree(Drafting):
         """By what can be grown below each node."""
         require_full(instance, "the list of what can be drafted")
         tree, counts = instance.tree, self.counts(instance.depth)
-        ways = dict.fromkeys(tree.leaves, 1)
+        ways: dict[int | None, int] = dict.fromkeys(tree.leaves, 1)
         for node in range(tree.leaves.start - 1, -1, -1):
             below = support(instance, node)
             drawn = self.drawn(below, counts[_length(instance, node)])

@@ -135,7 +135,8 @@ class Certificate:
             return Verdict(("the nodes of an antichain must be node numbers",))
         try:
             self.drafting.check(self.instance)
-            target, draft, sparse = self.instance.laws()
+            *tables, sparse = self.instance.laws()
+            target, draft = ({at: list(law) for at, law in table.items()} for table in tables)
             rebuilt = Instance.from_laws(tree.vocab, tree.depth, target, draft, sparse=sparse)
         except (ValueError, TypeError) as error:
             return Verdict((f"instance: {error}",))

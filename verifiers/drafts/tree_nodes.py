@@ -194,7 +194,7 @@ def _read_strings(strings: Any) -> list[tuple[int, ...]]:
 
 def is_token(value: Any) -> bool:
     """Whether a value is a nonnegative integer."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
 
 
 def listed(values: Any) -> Any:
