@@ -26,6 +26,7 @@ FILES = (
     "verifiers",
     "mixed",
     "drafts",
+    "tree_verifiers",
 )
 """The files of this folder with statements, each a tuple `STATEMENTS`: a new file is one line here."""
 

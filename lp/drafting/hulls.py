@@ -53,7 +53,7 @@ def subtree_hulls(
         draft: (n,), q(y|z) of each node, likewise.
         draws: the number of draws at a node of each length, from the root on.
     """
-    one = budgets[0]
+    one = draft[0]
     zero = one * 0
     hulls: list[Hull] = [None] * len(tree)  # type: ignore[list-item]
     first, count = tree.first_child.tolist(), tree.child_count.tolist()

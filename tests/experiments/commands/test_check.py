@@ -14,7 +14,15 @@ from typing import Any
 
 import pytest
 from nodebudget.experiments import cli
-from nodebudget.experiments.checks import budgets, drafts, mixed, programs, selection, verifiers
+from nodebudget.experiments.checks import (
+    budgets,
+    drafts,
+    mixed,
+    programs,
+    selection,
+    tree_verifiers,
+    verifiers,
+)
 from nodebudget.experiments.checks import grid as grid_module
 from nodebudget.experiments.checks import run as run_module
 from nodebudget.experiments.checks.grid import Case, Grid, build_grid
@@ -39,13 +47,16 @@ from nodebudget.lp.drafting import GivenTree, IidPaths, WithReplacement
 from nodebudget.lp.programs import verifier_lp as verifier_lp_module
 from nodebudget.lp.selection.node_rules import neutral, ratio_ranking
 from nodebudget.lp.selection.transport import transport_to_trees
-from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree
+from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, get_verifier
+from nodebudget.verifiers.algorithms.recursive_rejection import with_replacement
+from nodebudget.verifiers.algorithms.topdown import top_down
+from nodebudget.verifiers.registry import lift
 
 COMMAND = str(Path(sys.executable).parent / "nodebudget")
 NUMBERS = {
     "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "5.1", "5.2", "5.3", "5.4",
     "6.1", "6.2", "6.3", "6.4", "7.1", "7.2", "8.1", "12.1", "12.2", "12.3", "12.4",
-    "13.1", "13.2", "13.3", "13.4", "13.5", "13.6", "13.7",
+    "13.1", "13.2", "13.3", "13.4", "13.5", "13.6", "13.7", "14.1", "14.2", "14.3", "14.4", "15.2", "15.3",
 }  # fmt: skip
 
 
@@ -177,6 +188,21 @@ def of_one_chain(instance: Instance, *_: Any, **options: Any) -> Any:
     return solve_multi_path(instance, GivenTree([(0,)]), **options)
 
 
+def as_if_with_replacement(name: str) -> Any:
+    """A verifier whose rule takes all draws for draws with replacement."""
+    base = get_verifier(name.removeprefix("lift:"))
+    wrong = replace(
+        base,
+        law=lambda tree: top_down(tree, with_replacement),
+        one_step=lambda tree: with_replacement,
+    )
+    return lift(wrong) if name.startswith("lift:") else wrong
+
+
+def not_lifted(name: str) -> Any:
+    return get_verifier(name.removeprefix("lift:"))
+
+
 HAIR = Fraction(1, 10**30)
 
 # statement, module, name, and what takes its place
@@ -246,6 +272,13 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
         lambda instance, drafting, method="cuts":
             solve_multi_path(instance, drafting if method == "enumerate" else 1, method=method),
     ),
+    ("14.1", tree_verifiers, "get_verifier", as_if_with_replacement),
+    ("14.2", tree_verifiers, "get_verifier", as_if_with_replacement),
+    ("14.2", tree_verifiers, "get_verifier", not_lifted),
+    ("14.3", tree_verifiers, "get_verifier", not_lifted),
+    ("14.4", tree_verifiers, "get_verifier", not_lifted),
+    ("15.2", tree_verifiers, "get_verifier", as_if_with_replacement),
+    ("15.3", tree_verifiers, "get_verifier", as_if_with_replacement),
     ("12.4", mixed, "mixed_value", lambda grid, case, paths: 2.0 * case.instance.depth),
 ]  # fmt: skip
 
