@@ -11,15 +11,18 @@ from ..tables import text_table
 from .run import SweepResult
 
 GROUPS_SHOWN = 40
-KEYS = ("family", "vocab", "depth", "similarity", "concentration", "zeros", "paths")
+KEYS = ("family", "vocab", "depth", "similarity", "concentration", "zeros", "paths", "drafting")
 SHORT = {"vocab": "V", "depth": "L", "paths": "K"}
 
 
 def means(table: pa.Table) -> list[dict[str, Any]]:
     """Mean accepted tokens, OPT_K and share of every group of instances, verifier by verifier.
 
-    The share of a group is the sum of accepted tokens over the sum of OPT_K.
+    The share of a group is the sum of accepted tokens over the sum of OPT_K. Tables of earlier versions have no column
+    `drafting`: all that is drafted there are i.i.d. paths.
     """
+    if "drafting" not in table.column_names:
+        table = table.append_column("drafting", pa.array([f"iid:{k}" for k in table["paths"].to_pylist()]))
     grouped = table.group_by([*KEYS, "verifier"], use_threads=False).aggregate(
         [("accepted_tokens", "mean"), ("optimum", "mean"), ("seed", "count")]
     )
@@ -57,7 +60,8 @@ def print_sweep(done: SweepResult) -> None:
     console.print(f"{done.file}: {done.table.num_rows} rows ({state})", markup=False)
     rows = means(done.table)
     names = list(dict.fromkeys(row["verifier"] for row in rows))
-    used = [key for key in KEYS if any(row[key] is not None for row in rows)]
+    other = "paths" if all(row["paths"] is not None for row in rows) else "drafting"
+    used = [key for key in KEYS[:-2] if any(row[key] is not None for row in rows)] + [other]
     groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in used), {})[row["verifier"]] = row
