@@ -60,10 +60,10 @@ SCHEMA = pa.schema(
 )
 """Columns. `depth` is the tree's, below `length` where `nodes` did not allow more, and `first_cut` the nodes that it
 would have had with one level more; depth 0 (and no values) where not even one level fitted. `overlap` is the sum of
-min(p, q) at the root. `paths` is K, missing where `drafting` is not i.i.d. paths. `nodes_most` counts copies of equal
-nodes apart, and `nodes_expected` is missing where the draft's laws off the tree would matter. `optimum` is OPT_K in
-floats (its upper bound where the solver stopped early, `optimum_low` the lower one), `share` is accepted_tokens /
-optimum."""
+min(p, q) at the root. `paths` is K, missing where `drafting` is not i.i.d. paths. Where numbers of paths were asked
+for, only nodes with mass under both models are kept: `nodes_expected` is then missing, and `nodes_most` counts copies
+of equal nodes apart. `optimum` is OPT_K in floats (its upper bound where the solver stopped early, `optimum_low` the
+lower one), `share` is accepted_tokens / optimum."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,9 @@ class Contexts:
         """The rows of one context; ValueError with the prompt's name where the models cannot take it."""
         try:
             ids, continued = self._context(number, prompt)
-            tree = self.expander.expand(ids, self.config.length, self.config.nodes)
+            tree = self.expander.expand(
+                ids, self.config.length, self.config.nodes, drafted=bool(self.config.drafting)
+            )
         except ValueError as error:
             raise ValueError(f"prompt {prompt.name!r}: {error}") from None
         about = {

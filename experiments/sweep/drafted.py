@@ -9,6 +9,7 @@ from typing import Any
 
 from nodebudget.lp import Instance
 from nodebudget.lp.drafting import Drafting, GivenTree, GrownTree, IidPaths, best_tree
+from nodebudget.lp.drafting.drafting import knows_drafted
 from nodebudget.lp.drafting.specs import DIGITS, parse_drafting
 from nodebudget.lp.instances.instance_json import parse_context
 from nodebudget.lp.numbers.rationals import shortened
@@ -97,16 +98,15 @@ def nss_accepted(instance: Instance, drafting: Drafting) -> Any:
 def drafted_columns(text: str, instance: Instance, drafting: Drafting) -> dict[str, Any]:
     """The columns about what is drafted.
 
-    A sparse instance does not know what is drafted off its tree. There a tree grown node by node counts with all its
-    copies as the largest number of nodes, and the expected number is None.
+    Where tokens with draft mass have no node in a sparse instance, a tree grown node by node counts with all its copies
+    as the largest number of nodes, and the expected number is None.
     """
-    tree = instance.tree
-    sparse = len(tree.leaves) != tree.vocab**tree.depth and isinstance(drafting, GrownTree)
+    sparse = isinstance(drafting, GrownTree) and not knows_drafted(instance)
     return {
         "paths": drafting.paths if isinstance(drafting, IidPaths) else None,
         "drafting": text,
         "nodes_expected": None if sparse else float(drafting.expected_nodes(instance)),
-        "nodes_most": copies(drafting.counts(tree.depth)) if sparse else drafting.most_nodes(instance),
+        "nodes_most": copies(drafting.counts(instance.depth)) if sparse else drafting.most_nodes(instance),
     }
 
 
