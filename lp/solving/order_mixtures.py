@@ -33,6 +33,9 @@ The program's own is an extreme point that jumps about.
 WHOLE_STEP_EVERY = 5
 """Rounds between two whole steps, which find the end at once when it is near."""
 
+SMALLEST = 1e-11
+"""What an order picks with less probability is not shown to the solver, which can end without a verdict over it."""
+
 WIDTH = 1e-9
 """Relative width of the bracket at which it has converged."""
 
@@ -111,7 +114,8 @@ class _Dual:
 
     def add(self, reached: Array) -> None:
         """The row of an order: it pays v . X."""
-        row = np.concatenate((reached[self.nodes], np.zeros(len(self.nodes)), [-1.0]))
+        shown = np.where(reached > SMALLEST, reached, 0.0)
+        row = np.concatenate((shown[self.nodes], np.zeros(len(self.nodes)), [-1.0]))
         self.session.add_rows(sparse.csr_array(row[None, :]), np.zeros(1))
 
     def _spread(self, values: Array) -> Array:
@@ -121,13 +125,13 @@ class _Dual:
 
 
 def best_mixture(problem: Problem, drafting: GrownTree) -> MixtureBracket:
-    """Rounds of orders until both ends meet, or until `ROUND_LIMIT` or `WORK_LIMIT`.
+    """Rounds of orders until both ends meet, or until `ROUND_LIMIT`, `WORK_LIMIT`, or a failure of the solver.
 
     Args:
         problem: in floats.
         drafting: that of the problem.
 
-    Raises SolverFailure when the solver reports no optimum.
+    Raises SolverFailure when the solver reports no optimum in the first round.
     """
     dual, instance = _Dual(problem, drafting), problem.instance
     count = len(dual.nodes)
@@ -147,6 +151,8 @@ def best_mixture(problem: Problem, drafting: GrownTree) -> MixtureBracket:
         solution = dual.session.solve()
         bar.update()
         if solution.status is not Status.OPTIMAL:
+            if mixture.size:  # what earlier rounds found is there
+                break
             raise SolverFailure(f"{problem.program}: the float solver said {solution.status.value!r}")
         shares = np.maximum(solution.row_duals[count:], 0.0)
         if not shares.any():  # nothing can be accepted: any mixture will do

@@ -105,6 +105,20 @@ def test_a_large_tree_says_what_is_proven(monkeypatch: pytest.MonkeyPatch) -> No
     assert proven[0] < low <= high < proven[1]
 
 
+def test_tiny_probabilities_do_not_stop_the_solver() -> None:
+    """Differences of 1e-17 between hit probabilities are rounding; shown to the solver they left it without a verdict."""
+    instance = random_instance("logits", 3, 3, 26, similarity=0.9, concentration=2.0)
+    drafting = LikeliestAndSample(2, 2, 1)
+    found = best_mixture(Problem(instance, drafting).floats, drafting)
+    assert found.converged
+    chain = chain_of_weights(instance.tree, found.weights)
+    low, high = proven_by_orders(
+        Problem(instance, drafting).reading, drafting, found.orders, found.shares, chain
+    )
+    assert low <= found.upper
+    assert high - low < 1e-8
+
+
 def test_more_draws_are_worth_more_and_never_more_than_the_target_gives() -> None:
     """13.1 lets a verifier ignore nodes; k_1 = 3 of 3 tokens at every length is the whole tree, worth L."""
     instance = random_instance("flat", 3, 3, 5)
