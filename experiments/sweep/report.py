@@ -23,15 +23,25 @@ def means(table: pa.Table) -> list[dict[str, Any]]:
     """
     if "drafting" not in table.column_names:
         table = table.append_column("drafting", pa.array([f"iid:{k}" for k in table["paths"].to_pylist()]))
+        table = table.append_column("nodes_expected", pa.nulls(table.num_rows, pa.float64()))
     grouped = table.group_by([*KEYS, "verifier"], use_threads=False).aggregate(
-        [("accepted_tokens", "mean"), ("optimum", "mean"), ("seed", "count")]
+        [("nodes_expected", "mean"), ("accepted_tokens", "mean"), ("optimum", "mean"), ("seed", "count")]
     )
     rows = []
     for row in grouped.to_pylist():
         accepted, best = row.pop("accepted_tokens_mean"), row.pop("optimum_mean")
-        count = row.pop("seed_count")
+        count, nodes = row.pop("seed_count"), row.pop("nodes_expected_mean")
         share = accepted / best if best else None
-        rows.append({**row, "instances": count, "accepted_tokens": accepted, "optimum": best, "share": share})
+        rows.append(
+            {
+                **row,
+                "nodes_expected": nodes,
+                "instances": count,
+                "accepted_tokens": accepted,
+                "optimum": best,
+                "share": share,
+            }
+        )
     return rows
 
 
@@ -65,12 +75,15 @@ def print_sweep(done: SweepResult) -> None:
     groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in used), {})[row["verifier"]] = row
-    table = text_table(*(SHORT.get(key, key) for key in used), "instances", "OPT_K", *names)
+    more = ["nodes"] if other == "drafting" else []
+    table = text_table(*(SHORT.get(key, key) for key in used), *more, "instances", "OPT_K", *names)
     for group, found in list(groups.items())[:GROUPS_SHOWN]:
         first = next(iter(found.values()))
         optimum = "-" if first["optimum"] is None else f"{first['optimum']:.4f}"
         shares = [_share(found[name]["share"]) if name in found else "-" for name in names]
         cells = ["-" if value is None else str(value) for value in group]
+        if more:
+            cells.append(f"{first['nodes_expected']:.2f}")
         table.add_row(*cells, str(first["instances"]), optimum, *shares)
     console.print("\nmean OPT_K, and mean accepted tokens as a share of it")
     console.print(table)

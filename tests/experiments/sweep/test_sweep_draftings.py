@@ -126,4 +126,4 @@ def test_tables_of_earlier_versions_are_read(tmp_path: Path) -> None:
     pq.write_table(old.replace_schema_metadata({METADATA: document}), file)
     again = run_sweep(config, file)
     assert (again.computed, again.kept) == (0, 2)
-    assert means(again.table) == means(table)
+    assert means(again.table) == [group | {"nodes_expected": None} for group in means(table)]

@@ -106,7 +106,7 @@ def test_a_large_tree_says_what_is_proven(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_tiny_probabilities_do_not_stop_the_solver() -> None:
-    """Differences of 1e-17 between hit probabilities are rounding; shown to the solver they left it without a verdict."""
+    """Differences of 1e-17 in hit probabilities are rounding; shown to the solver they left it without a verdict."""
     instance = random_instance("logits", 3, 3, 26, similarity=0.9, concentration=2.0)
     drafting = LikeliestAndSample(2, 2, 1)
     found = best_mixture(Problem(instance, drafting).floats, drafting)
