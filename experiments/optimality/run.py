@@ -20,9 +20,9 @@ from tqdm import tqdm
 from ..arguments import require_llm
 from ..storage.parts import Parts, finished
 from ..storage.results import pair_provenance, read_document
-from ..sweep.drafted import defined_for, drafted_columns, drafting_of, is_iid, nss_accepted
+from ..sweep.drafted import defined_for, drafted_columns, drafting_of, is_iid
 from ..sweep.rows import optimum_columns
-from ..sweep.values import Value
+from ..sweep.values import evaluate_tree
 from .config import OptimalityConfig
 from .local_tokens import with_local_tokens
 from .values import evaluate_sparse
@@ -202,7 +202,7 @@ def context_rows(
         about = {**about, "nodes": len(local.tree), "overlap": float(overlap)}
     rows = []
     for text in config.drafted:
-        names = [verifier for verifier in verifiers if defined_for(verifier, iid=is_iid(text))]
+        names = [verifier for verifier in verifiers if defined_for(verifier, text)]
         paths = int(text.removeprefix("iid:")) if is_iid(text) else None
         drafted = {**about, "paths": paths, "drafting": text}
         if local is None:
@@ -217,11 +217,14 @@ def context_rows(
         found = optimum_columns(local, drafting, certify=False)
         best = found["optimum"]
         for verifier in names:
+            seed = [config.seed, about["context"]]
             if isinstance(drafting, IidPaths):
-                seed = [config.seed, about["context"], drafting.paths]
+                seed.append(drafting.paths)
                 value = evaluate_sparse(verifier, local, drafting.paths, samples=config.samples, seed=seed)
             else:
-                value = Value(nss_accepted(local, drafting), None, "one pass", 0)
+                value = evaluate_tree(
+                    verifier, local, drafting, enumerate_up_to=0, samples=config.samples, seed=seed
+                )
             rows.append(
                 {
                     **drafted,

@@ -71,28 +71,23 @@ def is_iid(text: str) -> bool:
     return text.startswith("iid:")
 
 
-def defined_for(verifier: Verifier, *, iid: bool) -> bool:
-    """Whether a verifier is defined for a drafting: all are for i.i.d. paths, `nss` is for every one."""
-    return iid or verifier.name == "nss"
+def defined_for(verifier: Verifier, text: str) -> bool:
+    """Whether a verifier is defined for the drafting of a text form."""
+    kind, _, _ = text.partition(":")
+    fixed = kind in BEST or kind == "tree"  # whatever the tree, it is a fixed one
+    return verifier.needs.met(GivenTree([]) if fixed else parse_drafting(text))
 
 
 def check_verifiers(drafted: Iterable[str], verifiers: Iterable[Verifier]) -> None:
     """ValueError for a text form for which none of the verifiers is defined: it would have no row."""
     asked = list(verifiers)
     for text in drafted:
-        if not any(defined_for(verifier, iid=is_iid(text)) for verifier in asked):
+        if not any(defined_for(verifier, text) for verifier in asked):
             names = ", ".join(verifier.name for verifier in asked)
             raise ValueError(
-                f"verifiers: {shortened(text)[1:-1]} is not i.i.d. paths, and none of {names} is defined for it; "
-                "expected nss among them"
+                f"verifiers: none of {names} is defined for {shortened(text)[1:-1]}; expected nss among them, which "
+                "is defined for every draft"
             )
-
-
-def nss_accepted(instance: Instance, drafting: Drafting) -> Any:
-    """E|Z| of `nss` with any draft: the sum of p(z) F({z}) over z != root (statement 13.4)."""
-    target = instance.joint_target
-    hits = (target[z] * drafting.hit_probability(instance, (z,)) for z in range(1, len(instance.tree)))
-    return sum(hits, target[0] * 0)
 
 
 def drafted_columns(text: str, instance: Instance, drafting: Drafting) -> dict[str, Any]:

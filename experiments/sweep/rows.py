@@ -15,8 +15,8 @@ from nodebudget.lp.numbers.rationals import format_rational
 from nodebudget.verifiers import get_verifier
 
 from .config import InstanceKey, SweepConfig
-from .drafted import defined_for, drafted_columns, drafting_of, is_iid, nss_accepted
-from .values import Value, evaluate
+from .drafted import defined_for, drafted_columns, drafting_of
+from .values import evaluate, evaluate_tree
 
 SCHEMA = pa.schema(
     [
@@ -71,19 +71,14 @@ def instance_rows(config: SweepConfig, key: InstanceKey) -> list[dict[str, Any]]
             **optimum_columns(instance, drafting, certify=config.method == "exact"),
         }
         for verifier in verifiers:
-            if not defined_for(verifier, iid=is_iid(text)):
+            if not defined_for(verifier, text):
                 continue
+            effort = {"enumerate_up_to": config.enumerate_up_to, "samples": config.samples}
+            seed = _seed(key, drafting.paths if isinstance(drafting, IidPaths) else text)
             if isinstance(drafting, IidPaths):
-                value = evaluate(
-                    verifier,
-                    instance,
-                    drafting.paths,
-                    enumerate_up_to=config.enumerate_up_to,
-                    samples=config.samples,
-                    seed=_seed(key, drafting.paths),
-                )
+                value = evaluate(verifier, instance, drafting.paths, **effort, seed=seed)
             else:
-                value = Value(nss_accepted(instance, drafting), None, "one pass", 0)
+                value = evaluate_tree(verifier, instance, drafting, **effort, seed=seed)
             accepted, best = float(value.accepted), about["optimum"]
             rows.append(
                 {
@@ -121,6 +116,7 @@ def _text(value: Fraction | None) -> str | None:
     return None if value is None else format_rational(value)
 
 
-def _seed(key: InstanceKey, paths: int) -> list[int]:
-    """The seed of the drafted tuples of an instance; the same for every verifier, machine and order of work."""
-    return [zlib.crc32(repr(key).encode()), key.seed, paths]
+def _seed(key: InstanceKey, drafted: int | str) -> list[int]:
+    """The seed of what is drafted on an instance; the same for every verifier, machine and order of work."""
+    last = drafted if isinstance(drafted, int) else zlib.crc32(drafted.encode())
+    return [zlib.crc32(repr(key).encode()), key.seed, last]

@@ -75,7 +75,7 @@ def test_without_the_nodes_that_the_target_cannot_say_it_is_not_known_what_is_dr
         ({"paths": (2,), "drafting": ("iid:2",)}, "--paths and --drafting both say what is drafted"),
         ({"drafting": ("without:2",)}, "drafting without:2: it has counts for 1 lengths"),
         ({"drafting": ("iid:2", "iid:2")}, "--drafting: got iid:2,iid:2; expected at least one, each of them once"),
-        ({"drafting": ("without:2,1",), "verifiers": ("gbv",)}, "none of gbv is defined for it; expected nss"),
+        ({"drafting": ("without:2,1",), "verifiers": ("gbv",)}, "none of gbv is defined for without:2,1; expected nss"),
         ({"paths": ()}, "--paths: got none; expected at least one"),
     ],
 )  # fmt: skip

@@ -15,8 +15,11 @@ from nodebudget.experiments.sweep import SweepConfig, run_sweep
 from nodebudget.experiments.sweep.config_file import parse_config
 from nodebudget.experiments.sweep.drafted import drafting_of, text_of
 from nodebudget.experiments.sweep.report import means
+from nodebudget.experiments.sweep.values import evaluate_tree
 from nodebudget.lp import random_instance, solve_multi_path
 from nodebudget.lp.drafting import GivenTree, WithoutReplacement, best_tree
+from nodebudget.verifiers import VERIFIERS
+from nodebudget.verifiers.registry import as_verifier
 
 Run = Callable[..., tuple[int, str, str]]
 SMALLEST: dict[str, Any] = {
@@ -57,6 +60,20 @@ def test_rows_are_what_the_library_says(tmp_path: Path) -> None:
     assert trees["without:2,2"]["share"] < 1
 
 
+def test_a_verifier_without_a_pass_is_enumerated_or_sampled() -> None:
+    """The law of NSS as a user's own: the same value, which the closed form knows."""
+    instance, drafting = random_instance("flat", 3, 2, 4), WithoutReplacement(2, 1)
+    own = as_verifier(VERIFIERS["nss"].law)
+    seed = {"samples": 400, "seed": [1]}
+    known = evaluate_tree(VERIFIERS["nss"], instance, drafting, enumerate_up_to=0, **seed)
+    every = evaluate_tree(own, instance, drafting, enumerate_up_to=1000, **seed)
+    drawn = evaluate_tree(own, instance, drafting, enumerate_up_to=0, **seed)
+    assert (known.how, every.how, drawn.how) == ("one pass", "enumerated", "sampled")
+    assert (every.accepted, every.tuples) == (known.accepted, 6 * 9)
+    assert drawn.standard_error is not None
+    assert 0 < abs(drawn.accepted - float(known.accepted)) < 5 * drawn.standard_error
+
+
 def test_text_forms(tmp_path: Path) -> None:
     (tmp_path / "tree.json").write_text('["1", "0", "0,2"]')
     text = text_of(f"tree:{tmp_path / 'tree.json'}")
@@ -82,7 +99,7 @@ def test_text_forms(tmp_path: Path) -> None:
         ({"drafting": ["delayed:2,2"]}, "drafting delayed:2,2: the trunk is as long as the depth, 2"),
         ({"drafting": ["tree:nowhere.json"]}, "nowhere.json"),
         ({"drafting": ["iid:2", "top:1,1"], "verifiers": ["bv", "gbv"]},
-         "verifiers: top:1,1 is not i.i.d. paths, and none of bv, gbv is defined for it; expected nss among them"),
+         "verifiers: none of bv, gbv is defined for top:1,1; expected nss among them"),
     ],
 )  # fmt: skip
 def test_refusals(change: dict[str, Any], said: str) -> None:
