@@ -58,9 +58,9 @@ def draw_kinds(axis: Any, rows: Rows, column: str, instance: Sequence[str]) -> N
                 best = optimum
                 line.append((nodes, optimum))
         axis.plot(*zip(*line, strict=True), **shown.marks() | {"linestyle": shown.line, "linewidth": 1.0})
-        nodes, optima, widths = zip(*points, strict=True)
+        x, y, widths = zip(*points, strict=True)
         marks = shown.marks() | {"label": None, "alpha": 0.8}
-        axis.errorbar(nodes, optima, yerr=widths, elinewidth=0.5, **marks)
+        axis.errorbar(x, y, yerr=widths, elinewidth=0.5, **marks)
 
 
 def one_row_each(needs: Needs, rows: Rows, column: str) -> Rows:

@@ -96,12 +96,16 @@ def drafted_columns(text: str, instance: Instance, drafting: Drafting) -> dict[s
     Where tokens with draft mass have no node in a sparse instance, a tree grown node by node counts with all its copies
     as the largest number of nodes, and the expected number is None.
     """
-    sparse = isinstance(drafting, GrownTree) and not knows_drafted(instance)
+    expected: float | None = None
+    if isinstance(drafting, GrownTree) and not knows_drafted(instance):
+        most = copies(drafting.counts(instance.depth))
+    else:
+        expected, most = float(drafting.expected_nodes(instance)), drafting.most_nodes(instance)
     return {
         "paths": drafting.paths if isinstance(drafting, IidPaths) else None,
         "drafting": text,
-        "nodes_expected": None if sparse else float(drafting.expected_nodes(instance)),
-        "nodes_most": copies(drafting.counts(instance.depth)) if sparse else drafting.most_nodes(instance),
+        "nodes_expected": expected,
+        "nodes_most": most,
     }
 
 
