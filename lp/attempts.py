@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from .answer import Optimum, OptimumStatus
+from .drafting.grown import GrownTree
 from .drafting.problem import Problem
 from .drafting.replacement import DrawnWithReplacement
+from .drafting.tables import TABLE_LIMIT, antichains_listed
+from .instances.trees import approximately
 from .numbers.rationals import float_array
 from .programs.linear_program import BudgetVariables, LinearProgram
 from .programs.multi_path import enumerated_program, starting_program
@@ -23,8 +27,10 @@ from .proofs.basis_certificates import certificate_from_basis
 from .proofs.brackets import node_weights, outwards, proven_by_antichains, proven_by_weights
 from .proofs.certificates import Certificate
 from .proofs.exact_simplex import NotCertified
+from .proofs.mixture_bounds import chain_of_weights, proven_by_orders
 from .proofs.slope_certificates import FINENESS, certificate_from_slopes
 from .solving.cutting_planes import SMALL_TREE, CuttingPlanes, cutting_planes, float_budgets, optimal
+from .solving.order_mixtures import MixtureBracket, best_mixture
 from .solving.prices import PriceBracket, price_phase
 from .solving.sessions import HighsSession
 from .solving.slopes import FloatBracket, slope_phase
@@ -95,6 +101,9 @@ def attempts_at(problem: Problem, *, certify: bool) -> list[Attempt]:
     ones on small trees, and where these are not finished, or the tree is large, a bracket.
     """
     small = problem.nodes <= SMALL_TREE
+    drafting = problem.drafting
+    if isinstance(drafting, GrownTree) and not drafting.separable(problem.instance, exact=certify):
+        return [Attempt("bracket of mixtures of orders", mixture_bracket, alone=True)]
     if problem.paths is None:
         bracket = Attempt("bracket for any draft", cuts_bracket, again=small, alone=not small)
         return [Attempt("cutting planes", by_cuts, alone=True), bracket] if small else [bracket]
@@ -187,28 +196,22 @@ def cuts_bracket(work: Work) -> Optimum:
         program = starting_program(problem.instance, problem.drafting)
         found = cutting_planes(variables, program, BRACKET_WORK, BRACKET_WIDTH)
         rows = len(found.rows)
-    proven, low, high = None, min(found.lower, found.upper), found.upper
-    status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
+    proven = proven_by_antichains(work.problem.reading, found) if work.certify else None
+    return _bracketed(work, found, rows, found.cuts, proven)
+
+
+def mixture_bracket(work: Work) -> Optimum:
+    """A bracket for a tree grown node by node without listing its antichains (statements 9.1 and 13.5)."""
+    drafting = work.problem.drafting
+    assert isinstance(drafting, GrownTree)
+    found = best_mixture(work.problem.floats, drafting)
+    chain = chain_of_weights(work.problem.instance.tree, found.weights)
+    proven = None
     if work.certify:
-        proven = proven_by_antichains(work.problem.reading, found)
-        low, high = outwards(proven[0], -np.inf), outwards(proven[1], np.inf)
-        status, reason = OptimumStatus.BRACKETED, work.reason
-    elif not found.converged:
-        status = OptimumStatus.BOUNDED
-        reason = f"stopped after {found.rounds} rounds; the optimum lies between {low} and {high}"
-    return Optimum(
-        work.problem,
-        high,
-        found.feasible,
-        status,
-        reason,
-        None,
-        (low, high),
-        rows,
-        found.cuts,
-        found.rounds,
-        proven,
-    )
+        proven = proven_by_orders(work.problem.reading, drafting, found.orders, found.shares, chain)
+    count = approximately(antichains_listed(work.problem.instance))
+    work.reason = f"the tree has {count} antichains; certificates are tried up to {TABLE_LIMIT[True]}"
+    return _bracketed(work, found, found.rows, len(chain), proven)
 
 
 def slope_certificate(work: Work) -> Optimum:
@@ -224,28 +227,30 @@ def slope_certificate(work: Work) -> Optimum:
 def slope_bracket(work: Work) -> Optimum:
     """The bracket of the slope programs (statement 8.3), proven in rationals where a proof is wanted (9.1, 9.2)."""
     found = work.fine or live_slopes(work.problem)
-    proven, low, high = None, min(found.lower, found.upper), found.upper
-    status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
+    proven = None
     if work.certify:
         proven = proven_by_weights(work.problem.reading, found.feasible, found.weights, found.ratios)
+    return _bracketed(work, found, found.rows, found.cuts, proven)
+
+
+def _bracketed(
+    work: Work,
+    found: PriceBracket | CuttingPlanes | FloatBracket | MixtureBracket,
+    rows: int,
+    antichains: int,
+    proven: tuple[Fraction, Fraction] | None,
+) -> Optimum:
+    """The answer of a bracket: its proven ends, or what floats found and whether they converged."""
+    low, high = min(found.lower, found.upper), found.upper
+    status, reason = OptimumStatus.NOT_CERTIFIED, NOT_ASKED
+    if proven is not None:
         low, high = outwards(proven[0], -np.inf), outwards(proven[1], np.inf)
         status, reason = OptimumStatus.BRACKETED, work.reason
     elif not found.converged:
         status = OptimumStatus.BOUNDED
         reason = f"stopped after {found.rounds} rounds; the optimum lies between {low} and {high}"
-    return Optimum(
-        work.problem,
-        high,
-        found.feasible,
-        status,
-        reason,
-        None,
-        (low, high),
-        found.rows,
-        found.cuts,
-        found.rounds,
-        proven,
-    )
+    known = (None, (low, high), rows, antichains, found.rounds, proven)
+    return Optimum(work.problem, high, found.feasible, status, reason, *known)
 
 
 def _certified(

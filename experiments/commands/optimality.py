@@ -29,13 +29,22 @@ EXAMPLE = """nodebudget optimality --pair smollm2/without-10-13 --prompts human-
 
 def optimality(
     prompts: Prompts,
+    length: Length,
     paths: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="KS", help="Numbers of i.i.d. drafted paths, such as 1,2,4.", show_default=False
         ),
-    ],
-    length: Length,
+    ] = None,
+    drafting: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SPEC",
+            help="What is drafted, instead of --paths, as for bound (but no tree:FILE); can be given several times. "
+            "Also best-draft:N and best-target:N, the N likeliest nodes.",
+            show_default=False,
+        ),
+    ] = None,
     pair: Pair = None,
     target: Target = None,
     draft: Draft = None,
@@ -93,7 +102,8 @@ def optimality(
     """Measure verifiers against OPT_K on contexts of a model pair.
 
     After each context all tokens with mass under both models are expanded to a prefix tree, on which OPT_K is
-    solved and verifiers are evaluated. Choose --top-k or --top-p: without them every token has mass.
+    solved and verifiers are evaluated; with a --drafting that is not i.i.d. paths those that are defined for it.
+    Choose --top-k or --top-p: without them every token has mass.
 
     With --out, Ctrl-C or a kill loses the context in flight; the same command goes on, and reads a finished file.
     """
@@ -101,10 +111,13 @@ def optimality(
     from ..optimality.config import parse_numbers
     from ..optimality.report import optimality_report, print_optimality
 
+    if not paths and not drafting:
+        raise ValueError("missing option '--paths' or '--drafting': what is drafted, such as --paths 1,2,4")
     named = {} if verifier_names is None else {"verifiers": tuple(verifier_names.split(","))}
     config = OptimalityConfig(
         prompts=prompts,
-        paths=parse_numbers("--paths", paths),
+        paths=() if paths is None else parse_numbers("--paths", paths),
+        drafting=tuple(drafting or ()),
         length=length,
         pair=pair,
         target=target,

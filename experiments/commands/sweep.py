@@ -42,10 +42,10 @@ def sweep(
 ) -> None:
     """Compare verifiers with OPT_K on random instances.
 
-    Writes a Parquet table with one row for each instance, number of paths K and verifier: accepted tokens, OPT_K,
-    their ratio, and how the value was found. Ctrl-C or a kill loses the chunks in flight; the same command goes
-    on. A finished sweep is left as it is. The bytes of the table do not depend on interruptions, workers or
-    backend.
+    Writes a Parquet table with one row for each instance, number of paths K or draft, and verifier: accepted
+    tokens, OPT_K, their ratio, and how the value was found. Ctrl-C or a kill loses the chunks in flight; the same
+    command goes on. A finished sweep is left as it is. The bytes of the table do not depend on interruptions,
+    workers or backend.
 
     Keys of CONFIG:
 
@@ -54,6 +54,8 @@ def sweep(
       vocab = [2, 3]          vocabulary sizes V
       depth = [2]             draft lengths L
       paths = [1, 2]          numbers K of drafted paths
+      drafting = ["iid:2"]    instead of paths: as --drafting of bound, or
+                              best-draft:N, best-target:N (likeliest nodes)
       seeds = 100             seeds 0 .. 99, or a list of seeds
       similarity = [0.9]      logits: 0 (unrelated) to 1 (equal models)
       concentration = [1.0]   logits: 1 is mild, 15 nearly one-hot
@@ -64,8 +66,9 @@ def sweep(
       samples = 1000          random drafted tuples above that
       chunk = 25              instances per task
 
-    The first five are needed; the others show their defaults. The instances are all combinations, and each of
-    them is drawn again from its seed by nodebudget.lp.random_instance. Exit code 2 for input that cannot be
+    The first three, paths or drafting, and seeds are needed; the others show their defaults. The instances are all
+    combinations, and each of them is drawn again from its seed by nodebudget.lp.random_instance. With a drafting that
+    is not iid:K only verifiers that are defined for it have rows, such as nss. Exit code 2 for input that cannot be
     used, 130 when interrupted.
     """
     from ..sweep import load_config, run_sweep

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.numbers.rationals import shortened
-from nodebudget.verifiers import VERIFIERS
+from nodebudget.verifiers import VERIFIERS, get_verifier
+
+from ..sweep.drafted import check_fits, check_verifiers, text_of
 
 LARGEST_TREE = 100_000
 
@@ -21,7 +24,7 @@ class OptimalityConfig:
         contexts: how many, one after each of the first prompts.
         continued: at most so many tokens of the target's own follow the prompt in a context; how many is drawn
             anew for each, uniformly from 0 to this number.
-        paths: numbers K of drafted paths.
+        paths: numbers K of drafted paths; empty where `drafting` says what is drafted.
         length: drafted tokens L.
         temperature, top_k, top_p: of both models, as in `SamplingLaw`.
         nodes: most nodes of a tree; one that would be larger is made shorter.
@@ -29,9 +32,12 @@ class OptimalityConfig:
         samples: random drafted tuples for a verifier whose value takes no single pass over the tree.
         seed: of the continuations and of the drafted tuples.
         dtype, device: as `load_pair` takes them.
+        drafting: what is drafted, as `sweep.drafted.text_of` takes it, instead of `paths`.
 
     Raises:
-        ValueError: for a number out of its range, no K or verifier, or one that is named twice.
+        ValueError: for a number out of its range, no K or verifier, or one that is named twice; both `paths` and
+            `drafting`; a drafting for another length, a fixed tree (its tokens are those of one context), and one for
+            which no verifier is defined.
     """
 
     prompts: str
@@ -51,6 +57,7 @@ class OptimalityConfig:
     seed: int = 0
     dtype: str = "auto"
     device: str | None = None
+    drafting: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for option, value, least, most in (
@@ -64,12 +71,33 @@ class OptimalityConfig:
             if value < least or (most is not None and value > most):
                 allowed = f"at least {least}" if most is None else f"from {least} to {most}"
                 raise ValueError(f"{option}: got {value}; expected {allowed}")
-        for option, several in (("--paths", self.paths), ("--verifiers", self.verifiers)):
+        if self.paths and self.drafting:
+            raise ValueError("--paths and --drafting both say what is drafted; give one of them")
+        object.__setattr__(self, "drafting", tuple(map(text_of, self.drafting)))
+        what = ("--drafting", self.drafting) if self.drafting else ("--paths", self.paths)
+        for option, several in (what, ("--verifiers", self.verifiers)):
             if not several or len(set(several)) < len(several):
                 said = ",".join(map(str, several)) or "none"
                 raise ValueError(f"{option}: got {said}; expected at least one, each of them once")
         for paths in self.paths:
             check_paths(paths)
+        for text in self.drafting:
+            if text.startswith("tree:"):
+                raise ValueError(
+                    "--drafting: a fixed tree has the tokens of one context; expected another drafting, or bound "
+                    "--drafting for that context"
+                )
+            check_fits(text, 1, self.length)
+        check_verifiers(self.drafted, map(get_verifier, self.verifiers))
+
+    @property
+    def drafted(self) -> tuple[str, ...]:
+        """What is drafted, in text form, whether it is given by `paths` or by `drafting`."""
+        return self.drafting or tuple(f"iid:{paths}" for paths in self.paths)
+
+    def document(self) -> dict[str, Any]:
+        """The configuration as it stands in a result file: without `drafting` where numbers of paths are given."""
+        return {name: value for name, value in asdict(self).items() if name != "drafting" or value}
 
 
 def parse_numbers(option: str, text: str) -> tuple[int, ...]:

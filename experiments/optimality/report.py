@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -22,25 +21,29 @@ COLUMNS = ("accepted", "+-", "block efficiency", "share of OPT_K", "95%", "of OP
 
 
 def means(table: pa.Table) -> list[dict[str, Any]]:
-    """For each depth, K and verifier: mean accepted tokens and OPT_K, their ratio, and intervals over contexts.
+    """For each depth, K or drafting, and verifier: mean accepted tokens and OPT_K, and their ratio with an interval.
 
     The share of several contexts is the sum of accepted tokens over the sum of OPT_K; its interval is a bootstrap
     over contexts. `closed` is the share of OPT_K - BV that is reached, `below_bv` on how many contexts a verifier
     accepts less than block verification of one path; both are missing where `bv` was not asked for. Contexts
     without OPT_K, or whose solver stopped early, are counted apart, as `unsolved`.
     """
-    rows = [row for row in table.to_pylist() if row["depth"]]
+    rows = [{"drafting": f"iid:{row['paths']}"} | row for row in table.to_pylist() if row["depth"]]
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        groups.setdefault((row["depth"], row["paths"], row["verifier"]), []).append(row)
+        key = (row["depth"], row["paths"], row["drafting"], row["verifier"])
+        groups.setdefault(key, []).append(row)
     single = {
         (row["context"], row["paths"]): row["accepted_tokens"] for row in rows if row["verifier"] == "bv"
     }
     found = []
-    for (depth, paths, verifier), members in groups.items():
+    for (depth, paths, drafting, verifier), members in groups.items():
         solved = [row for row in members if str(row["status"]).startswith("optimal")]
         summary = {"depth": depth, "paths": paths, "verifier": verifier, "contexts": len(solved)}
-        found.append(summary | {"unsolved": len(members) - len(solved)} | _summary(solved, single))
+        if paths is None:
+            summary |= {"drafting": drafting}
+        known = single if paths else {}
+        found.append(summary | {"unsolved": len(members) - len(solved)} | _summary(solved, known))
     return found
 
 
@@ -82,7 +85,7 @@ def optimality_report(result: OptimalityResult) -> dict[str, Any]:
     """The JSON object."""
     shorter, left_out = shortened_contexts(result.table)
     return {
-        **asdict(result.config),
+        **result.config.document(),
         "pair": result.pair,
         "notes": list(result.notes),
         "shortened": shorter,
@@ -113,13 +116,13 @@ def print_optimality(result: OptimalityResult) -> None:
             f"cut: {left_out} contexts are left out: more than {config.nodes} nodes at the first level already"
         )
     summaries = means(result.table)
-    for depth, paths in dict.fromkeys((row["depth"], row["paths"]) for row in summaries):
-        group = [row for row in summaries if (row["depth"], row["paths"]) == (depth, paths)]
+    for depth, drafted in dict.fromkeys((row["depth"], _drafted(row)) for row in summaries):
+        group = [row for row in summaries if (row["depth"], _drafted(row)) == (depth, drafted)]
         first = group[0]
         best = "none" if first["optimum"] is None else f"{first['optimum']:.4f}"
         unsolved = f", {first['unsolved']} more without a converged OPT_K" if first["unsolved"] else ""
         out.print(
-            f"\nL = {depth}, K = {paths}: mean OPT_K {best} over {first['contexts']} contexts{unsolved}",
+            f"\nL = {depth}, {drafted}: mean OPT_K {best} over {first['contexts']} contexts{unsolved}",
             markup=False,
         )
         made = text_table("verifier", right=COLUMNS)
@@ -138,3 +141,8 @@ def print_optimality(result: OptimalityResult) -> None:
                 "" if row["below_bv"] is None else str(row["below_bv"]),
             )
         out.print(made)
+
+
+def _drafted(summary: dict[str, Any]) -> str:
+    """What is drafted, for a heading."""
+    return f"K = {summary['paths']}" if summary["paths"] is not None else str(summary["drafting"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from nodebudget.lp import Instance
+from nodebudget.lp.drafting import IidPaths
 from nodebudget.lp.instances.tables import to_frame
 from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import get_verifier
@@ -19,7 +20,9 @@ from tqdm import tqdm
 from ..arguments import require_llm
 from ..storage.parts import Parts, finished
 from ..storage.results import pair_provenance, read_document
+from ..sweep.drafted import defined_for, drafted_columns, drafting_of, is_iid
 from ..sweep.rows import optimum_columns
+from ..sweep.values import evaluate_tree
 from .config import OptimalityConfig
 from .local_tokens import with_local_tokens
 from .values import evaluate_sparse
@@ -41,6 +44,9 @@ SCHEMA = pa.schema(
         ("first_cut", pa.int64()),
         ("overlap", pa.float64()),
         ("paths", pa.int32()),
+        ("drafting", pa.string()),
+        ("nodes_expected", pa.float64()),
+        ("nodes_most", pa.int32()),
         ("optimum", pa.float64()),
         ("optimum_low", pa.float64()),
         ("status", pa.string()),
@@ -54,7 +60,9 @@ SCHEMA = pa.schema(
 )
 """Columns. `depth` is the tree's, below `length` where `nodes` did not allow more, and `first_cut` the nodes that it
 would have had with one level more; depth 0 (and no values) where not even one level fitted. `overlap` is the sum of
-min(p, q) at the root. `optimum` is OPT_K in floats (its upper bound where the solver stopped early, `optimum_low` the
+min(p, q) at the root. `paths` is K, missing where `drafting` is not i.i.d. paths. Where numbers of paths were asked
+for, only nodes with mass under both models are kept: `nodes_expected` is then missing, and `nodes_most` counts copies
+of equal nodes apart. `optimum` is OPT_K in floats (its upper bound where the solver stopped early, `optimum_low` the
 lower one), `share` is accepted_tokens / optimum."""
 
 
@@ -77,9 +85,10 @@ class OptimalityResult:
 
     def __repr__(self) -> str:
         contexts = len(set(self.table["context"].to_pylist()))
-        paths = ", ".join(map(str, self.config.paths))
+        config = self.config
+        drafted = f"K={', '.join(map(str, config.paths))}" if config.paths else ", ".join(config.drafting)
         return (
-            f"OptimalityResult({shortened(self.pair)}, {contexts} contexts, L={self.config.length}, K={paths}, "
+            f"OptimalityResult({shortened(self.pair)}, {contexts} contexts, L={config.length}, {drafted}, "
             f"{self.table.num_rows} rows)"
         )
 
@@ -98,16 +107,14 @@ def run_optimality(config: OptimalityConfig, file: Path | None = None) -> Optima
     Raises ValueError for anything unusable, and where the file, or the parts, belong to another configuration or
     were computed by other code.
     """
-    for name in config.verifiers:
-        get_verifier(name)
-    if file is not None and (table := finished(file, KIND, asdict(config))) is not None:
+    if file is not None and (table := finished(file, KIND, config.document())) is not None:
         document = read_document(file)
         kept = len(set(table["context"].to_pylist()))
         return OptimalityResult(config, document["pair"], tuple(document["notes"]), table, kept)
     require_llm("optimality")
     from nodebudget.verifiers.decoding import load_pair, load_prompts
 
-    document = {"kind": KIND, "config": asdict(config), **pair_provenance()}
+    document = {"kind": KIND, "config": config.document(), **pair_provenance()}
     prompts = load_prompts(config.prompts, count=config.contexts)
     pair = load_pair(
         config.pair, target=config.target, draft=config.draft, dtype=config.dtype, device=config.device
@@ -152,7 +159,9 @@ class Contexts:
         """The rows of one context; ValueError with the prompt's name where the models cannot take it."""
         try:
             ids, continued = self._context(number, prompt)
-            tree = self.expander.expand(ids, self.config.length, self.config.nodes)
+            tree = self.expander.expand(
+                ids, self.config.length, self.config.nodes, drafted=bool(self.config.drafting)
+            )
         except ValueError as error:
             raise ValueError(f"prompt {prompt.name!r}: {error}") from None
         about = {
@@ -181,25 +190,45 @@ class Contexts:
 def context_rows(
     config: OptimalityConfig, about: dict[str, Any], instance: Instance | None
 ) -> list[dict[str, Any]]:
-    """The rows of one context, K by K, verifier by verifier; without values where there is no instance."""
+    """The rows of one context, drafting by drafting, verifier by verifier.
+
+    There are no values where there is no instance, and where the tree is too short for the drafting.
+    """
     verifiers = [get_verifier(name) for name in config.verifiers]
-    if instance is None:
-        return [{**about, "paths": k, "verifier": v.name} for k in config.paths for v in verifiers]
-    local = with_local_tokens(instance)
-    first = local.tree.children(0)
-    overlap = sum(min(local.target[child], local.draft[child]) for child in first)
-    about = {**about, "nodes": len(local.tree), "overlap": float(overlap)}
+    local = None if instance is None else with_local_tokens(instance)
+    if local is not None:
+        first = local.tree.children(0)
+        overlap = sum(min(local.target[child], local.draft[child]) for child in first)
+        about = {**about, "nodes": len(local.tree), "overlap": float(overlap)}
     rows = []
-    for paths in config.paths:
-        found = optimum_columns(local, paths, certify=False)
+    for text in config.drafted:
+        names = [verifier for verifier in verifiers if defined_for(verifier, text)]
+        paths = int(text.removeprefix("iid:")) if is_iid(text) else None
+        drafted = {**about, "paths": paths, "drafting": text}
+        if local is None:
+            rows += [{**drafted, "verifier": verifier.name} for verifier in names]
+            continue
+        drafting = drafting_of(text, local)
+        try:
+            drafting.check(local)
+        except ValueError as error:
+            rows += [{**drafted, "status": str(error), "verifier": verifier.name} for verifier in names]
+            continue
+        found = optimum_columns(local, drafting, certify=False)
         best = found["optimum"]
-        for verifier in verifiers:
-            seed = [config.seed, about["context"], paths]
-            value = evaluate_sparse(verifier, local, paths, samples=config.samples, seed=seed)
+        for verifier in names:
+            seed = [config.seed, about["context"]]
+            if isinstance(drafting, IidPaths):
+                seed.append(drafting.paths)
+                value = evaluate_sparse(verifier, local, drafting.paths, samples=config.samples, seed=seed)
+            else:
+                value = evaluate_tree(
+                    verifier, local, drafting, enumerate_up_to=0, samples=config.samples, seed=seed
+                )
             rows.append(
                 {
-                    **about,
-                    "paths": paths,
+                    **drafted,
+                    **drafted_columns(text, local, drafting),
                     **{name: found[name] for name in ("optimum", "optimum_low", "status")},
                     "verifier": verifier.name,
                     "accepted_tokens": float(value.accepted),

@@ -38,11 +38,12 @@ class InstanceKey:
 
 @dataclass(frozen=True)
 class SweepConfig:
-    """A sweep: every instance of a product, every K, every verifier. `config_file.load_config` checks one.
+    """A sweep: every instance of a product, every K or drafting, every verifier. `config_file.load_config` checks one.
 
     Attributes:
         families: names in `nodebudget.lp.FAMILIES`.
         vocab, depth, paths: values of V, L and K.
+        drafting: what is drafted, as `drafted.text_of` gives it, instead of `paths`, which is then empty.
         seeds: the seeds of every family and size.
         similarity, concentration: for the family `logits` only; see `random_instance`.
         zeros: for the other families only; the probability that a token's weight is zero.
@@ -63,6 +64,7 @@ class SweepConfig:
     similarity: tuple[float, ...] = (0.9,)
     concentration: tuple[float, ...] = (1.0,)
     zeros: tuple[float, ...] = (0.0,)
+    drafting: tuple[str, ...] = ()
     verifiers: tuple[str, ...] = tuple(VERIFIERS)
     method: Method = "float"
     enumerate_up_to: int = 1000
@@ -70,11 +72,17 @@ class SweepConfig:
     chunk: int = 25
 
     def document(self) -> dict[str, Any]:
-        """The configuration as it stands in a result file."""
+        """The configuration as it stands in a result file: without `drafting` where numbers of paths are given."""
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in dataclasses.asdict(self).items()
+            if name != "drafting" or value
         }
+
+    @property
+    def drafted(self) -> tuple[str, ...]:
+        """What is drafted, in text form, whether it is given by `paths` or by `drafting`."""
+        return self.drafting or tuple(f"iid:{paths}" for paths in self.paths)
 
     def keys(self) -> Iterator[InstanceKey]:
         """Every instance, in a fixed order."""

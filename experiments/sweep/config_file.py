@@ -17,6 +17,7 @@ from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import get_verifier
 
 from .config import Method, SweepConfig
+from .drafted import check_fits, check_verifiers, text_of
 
 MOST_INSTANCES = 10_000_000
 """Most instances of a sweep; it is a table, and it is held in memory once."""
@@ -50,11 +51,17 @@ def parse_config(document: dict[str, Any]) -> SweepConfig:
             near = difflib.get_close_matches(key, known, n=1)
             meant = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
             raise ValueError(f"{shortened(key)[1:-1]}: no such key; {meant}")
+    if "paths" in document and "drafting" in document:
+        raise ValueError(
+            'paths and drafting both say what is drafted; expected one of them (paths = [2] is drafting = ["iid:2"])'
+        )
     for name, field in known.items():
+        if name == "paths" and "drafting" in document:
+            continue
         if field.default is dataclasses.MISSING and name not in document:
             raise ValueError(f"{name}: missing; expected {EXPECTED[name].words}")
     values = {key: _read(key, value) for key, value in document.items()}
-    config = SweepConfig(**values)
+    config = SweepConfig(**{"paths": ()} | values)
     _check_together(config, document)
     return config
 
@@ -86,6 +93,9 @@ EXPECTED = {
     "vocab": _integer(1, VOCAB_LIMIT, "a list of vocabulary sizes, integers of at least 1"),
     "depth": _integer(1, DEPTH_LIMIT, "a list of draft lengths, integers of at least 1"),
     "paths": _integer(1, PATHS_LIMIT, f"a list of numbers of drafted paths, integers from 1 to {PATHS_LIMIT}"),
+    "drafting": Kind(
+        'a list of draftings, such as "iid:2", "without:2,2" or "best-draft:4"', lambda value: isinstance(value, str)
+    ),
     "seeds": _integer(0, LARGEST_SEED, "a list of integers of at least 0, or a number n for the seeds 0 .. n - 1"),
     "similarity": _number(lambda value: 0 <= value <= 1, "a list of numbers from 0 to 1"),
     "concentration": _number(lambda value: 0 < value < float("inf"), "a list of positive numbers"),
@@ -110,6 +120,8 @@ def _read(key: str, value: Any) -> Any:
         return tuple(range(value))
     if not isinstance(value, list) or not value:
         raise ValueError(f"{key}: got {shortened(value)}; expected {kind.words}")
+    if key == "drafting" and all(isinstance(entry, str) for entry in value):
+        value = [text_of(entry) for entry in value]
     for entry in value:
         if isinstance(entry, list | dict) or not kind.accepts(entry):
             raise ValueError(f"{key}: got {shortened(entry)} in the list; expected {kind.words}")
@@ -122,11 +134,11 @@ def _read(key: str, value: Any) -> Any:
 
 def _check_together(config: SweepConfig, document: dict[str, Any]) -> None:
     """What the keys must satisfy with each other."""
-    for name in config.verifiers:
-        try:
-            get_verifier(name)
-        except ValueError as error:
-            raise ValueError(f"verifiers: {error}") from None
+    try:
+        verifiers = [get_verifier(name) for name in config.verifiers]
+    except ValueError as error:
+        raise ValueError(f"verifiers: {error}") from None
+    check_verifiers(config.drafted, verifiers)
     for name in ("similarity", "concentration", "zeros"):
         families = families_with(name)
         if name in document and not set(families) & set(config.families):
@@ -139,6 +151,8 @@ def _check_together(config: SweepConfig, document: dict[str, Any]) -> None:
                 full_size(vocab, depth)
             except ValueError as error:
                 raise ValueError(f"vocab {vocab} with depth {depth}: {error}") from None
+            for text in config.drafting:
+                check_fits(text, vocab, depth)
     per_family = len(config.vocab) * len(config.depth) * len(config.seeds)
     most = len(config.families) * per_family * len(config.similarity) * len(config.concentration)
     if max(most, len(config.families) * per_family * len(config.zeros)) > MOST_INSTANCES:

@@ -11,24 +11,37 @@ from ..tables import text_table
 from .run import SweepResult
 
 GROUPS_SHOWN = 40
-KEYS = ("family", "vocab", "depth", "similarity", "concentration", "zeros", "paths")
+KEYS = ("family", "vocab", "depth", "similarity", "concentration", "zeros", "paths", "drafting")
 SHORT = {"vocab": "V", "depth": "L", "paths": "K"}
 
 
 def means(table: pa.Table) -> list[dict[str, Any]]:
     """Mean accepted tokens, OPT_K and share of every group of instances, verifier by verifier.
 
-    The share of a group is the sum of accepted tokens over the sum of OPT_K.
+    The share of a group is the sum of accepted tokens over the sum of OPT_K. Tables of earlier versions have no column
+    `drafting`: all that is drafted there are i.i.d. paths.
     """
+    if "drafting" not in table.column_names:
+        table = table.append_column("drafting", pa.array([f"iid:{k}" for k in table["paths"].to_pylist()]))
+        table = table.append_column("nodes_expected", pa.nulls(table.num_rows, pa.float64()))
     grouped = table.group_by([*KEYS, "verifier"], use_threads=False).aggregate(
-        [("accepted_tokens", "mean"), ("optimum", "mean"), ("seed", "count")]
+        [("nodes_expected", "mean"), ("accepted_tokens", "mean"), ("optimum", "mean"), ("seed", "count")]
     )
     rows = []
     for row in grouped.to_pylist():
         accepted, best = row.pop("accepted_tokens_mean"), row.pop("optimum_mean")
-        count = row.pop("seed_count")
+        count, nodes = row.pop("seed_count"), row.pop("nodes_expected_mean")
         share = accepted / best if best else None
-        rows.append({**row, "instances": count, "accepted_tokens": accepted, "optimum": best, "share": share})
+        rows.append(
+            {
+                **row,
+                "nodes_expected": nodes,
+                "instances": count,
+                "accepted_tokens": accepted,
+                "optimum": best,
+                "share": share,
+            }
+        )
     return rows
 
 
@@ -57,16 +70,20 @@ def print_sweep(done: SweepResult) -> None:
     console.print(f"{done.file}: {done.table.num_rows} rows ({state})", markup=False)
     rows = means(done.table)
     names = list(dict.fromkeys(row["verifier"] for row in rows))
-    used = [key for key in KEYS if any(row[key] is not None for row in rows)]
+    other = "paths" if all(row["paths"] is not None for row in rows) else "drafting"
+    used = [key for key in KEYS[:-2] if any(row[key] is not None for row in rows)] + [other]
     groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in used), {})[row["verifier"]] = row
-    table = text_table(*(SHORT.get(key, key) for key in used), "instances", "OPT_K", *names)
+    more = ["nodes"] if other == "drafting" else []
+    table = text_table(*(SHORT.get(key, key) for key in used), *more, "instances", "OPT_K", *names)
     for group, found in list(groups.items())[:GROUPS_SHOWN]:
         first = next(iter(found.values()))
         optimum = "-" if first["optimum"] is None else f"{first['optimum']:.4f}"
         shares = [_share(found[name]["share"]) if name in found else "-" for name in names]
         cells = ["-" if value is None else str(value) for value in group]
+        if more:
+            cells.append(f"{first['nodes_expected']:.2f}")
         table.add_row(*cells, str(first["instances"]), optimum, *shares)
     console.print("\nmean OPT_K, and mean accepted tokens as a share of it")
     console.print(table)

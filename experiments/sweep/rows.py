@@ -1,4 +1,4 @@
-"""The table of a sweep: one row for each instance, number of paths, and verifier."""
+"""The table of a sweep: one row for each instance, number of paths or drafting, and verifier."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 from nodebudget.lp import Instance, Optimum, SolverFailure, solve_multi_path
+from nodebudget.lp.drafting import IidPaths
+from nodebudget.lp.drafting.specs import Drafted
 from nodebudget.lp.numbers.rationals import format_rational
 from nodebudget.verifiers import get_verifier
 
 from .config import InstanceKey, SweepConfig
-from .values import evaluate
+from .drafted import defined_for, drafted_columns, drafting_of
+from .values import evaluate, evaluate_tree
 
 SCHEMA = pa.schema(
     [
@@ -25,6 +28,9 @@ SCHEMA = pa.schema(
         ("zeros", pa.float64()),
         ("seed", pa.int64()),
         ("paths", pa.int32()),
+        ("drafting", pa.string()),
+        ("nodes_expected", pa.float64()),
+        ("nodes_most", pa.int32()),
         ("optimum", pa.float64()),
         ("optimum_exact", pa.string()),
         ("optimum_low", pa.float64()),
@@ -39,9 +45,10 @@ SCHEMA = pa.schema(
         ("share", pa.float64()),
     ]
 )
-"""Columns. `optimum` is OPT_K (its upper bound where the solver stopped early; `optimum_low` is the lower one),
-`share` is accepted_tokens / optimum, missing where the optimum is 0. The exact ones are rationals as text, missing
-where the number is a float."""
+"""Columns. `paths` is K, missing where `drafting` is not i.i.d. paths; `nodes_expected` and `nodes_most` are the
+numbers of nodes that the target's pass reads. `optimum` is OPT_K (its upper bound where the solver stopped early;
+`optimum_low` is the lower one), `share` is accepted_tokens / optimum, missing where the optimum is 0. The exact ones
+are rationals as text, missing where the number is a float."""
 
 
 def chunk_table(config: SweepConfig, keys: Iterable[InstanceKey]) -> pa.Table:
@@ -50,27 +57,28 @@ def chunk_table(config: SweepConfig, keys: Iterable[InstanceKey]) -> pa.Table:
 
 
 def instance_rows(config: SweepConfig, key: InstanceKey) -> list[dict[str, Any]]:
-    """The rows of one instance, K by K, verifier by verifier."""
+    """The rows of one instance, drafting by drafting, verifier by verifier."""
     instance = key.draw()
     if config.method == "float":
         instance = instance.to_float()
     verifiers = [get_verifier(name) for name in config.verifiers]
     rows = []
-    for paths in config.paths:
+    for text in config.drafted:
+        drafting = drafting_of(text, instance)
         about = {
             **vars(key),
-            "paths": paths,
-            **optimum_columns(instance, paths, certify=config.method == "exact"),
+            **drafted_columns(text, instance, drafting),
+            **optimum_columns(instance, drafting, certify=config.method == "exact"),
         }
         for verifier in verifiers:
-            value = evaluate(
-                verifier,
-                instance,
-                paths,
-                enumerate_up_to=config.enumerate_up_to,
-                samples=config.samples,
-                seed=_seed(key, paths),
-            )
+            if not defined_for(verifier, text):
+                continue
+            effort = {"enumerate_up_to": config.enumerate_up_to, "samples": config.samples}
+            seed = _seed(key, drafting.paths if isinstance(drafting, IidPaths) else text)
+            if isinstance(drafting, IidPaths):
+                value = evaluate(verifier, instance, drafting.paths, **effort, seed=seed)
+            else:
+                value = evaluate_tree(verifier, instance, drafting, **effort, seed=seed)
             accepted, best = float(value.accepted), about["optimum"]
             rows.append(
                 {
@@ -87,10 +95,10 @@ def instance_rows(config: SweepConfig, key: InstanceKey) -> list[dict[str, Any]]
     return rows
 
 
-def optimum_columns(instance: Instance, paths: int, *, certify: bool) -> dict[str, Any]:
+def optimum_columns(instance: Instance, drafted: Drafted, *, certify: bool) -> dict[str, Any]:
     """The columns about OPT_K; without a value where the solver reported none."""
     try:
-        found: Optimum = solve_multi_path(instance, paths, certify=certify)
+        found: Optimum = solve_multi_path(instance, drafted, certify=certify)
     except SolverFailure as error:  # one instance without an optimum does not end a sweep
         nothing = dict.fromkeys(("optimum", "optimum_exact", "optimum_low"))
         return {**nothing, "certified": False, "status": f"no optimum: {error}"}
@@ -108,6 +116,7 @@ def _text(value: Fraction | None) -> str | None:
     return None if value is None else format_rational(value)
 
 
-def _seed(key: InstanceKey, paths: int) -> list[int]:
-    """The seed of the drafted tuples of an instance; the same for every verifier, machine and order of work."""
-    return [zlib.crc32(repr(key).encode()), key.seed, paths]
+def _seed(key: InstanceKey, drafted: int | str) -> list[int]:
+    """The seed of what is drafted on an instance; the same for every verifier, machine and order of work."""
+    last = drafted if isinstance(drafted, int) else zlib.crc32(drafted.encode())
+    return [zlib.crc32(repr(key).encode()), key.seed, last]

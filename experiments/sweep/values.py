@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from nodebudget.lp import Instance
+from nodebudget.lp.drafting import Drafting
 from nodebudget.lp.drafting.tuples import count_drafted_tuples, drafted_leaves, drafted_tuples
 from nodebudget.lp.numbers.rationals import float_array
 from nodebudget.verifiers import Verifier
@@ -68,6 +69,34 @@ def evaluate(
     return Value(mean, error, "sampled", samples)
 
 
+def evaluate_tree(
+    verifier: Verifier,
+    instance: Instance,
+    drafting: Drafting,
+    *,
+    enumerate_up_to: int,
+    samples: int,
+    seed: list[int],
+) -> Value:
+    """The value of a verifier with drafted trees for which it is defined; the other arguments are those of `evaluate`.
+
+    Raises ValueError as `evaluate` does.
+    """
+    if (found := from_budgets(verifier, instance, drafting)) is not None:
+        return Value(found, None, "one pass", 0)
+    try:
+        count = drafting.count_outcomes(instance)
+    except ValueError:  # a sparse instance, or too many to count
+        count = enumerate_up_to + 1
+    if count <= enumerate_up_to:
+        total = average(verifier, instance, drafting.outcomes(instance), drafting)
+        return Value(total, None, "enumerated", count)
+    rng, floats = np.random.default_rng(seed), instance.to_float()
+    times = Counter(drafting.draw(floats, rng) for _ in range(samples))
+    mean, error = _mean_and_error(times, [given(verifier, floats, drawn, drafting) for drawn in times])
+    return Value(mean, error, "sampled", samples)
+
+
 def one_pass(verifier: Verifier, instance: Instance, paths: int) -> Value | None:
     """The value by one pass over the tree, where the verifier's budgets have such a form and it is not too large."""
     found = from_budgets(verifier, instance, paths)
@@ -90,9 +119,14 @@ def _estimate(
     if not verifier.ordered:
         drawn.sort(axis=1)
     times = Counter(map(tuple, drawn.tolist()))
-    values = np.array(
-        [given(verifier, instance, [instance.tree.path(leaf) for leaf in drafted]) for drafted in times]
+    return _mean_and_error(
+        times,
+        [given(verifier, instance, [instance.tree.path(leaf) for leaf in drafted]) for drafted in times],
     )
-    weights = np.array(list(times.values())) / samples
-    mean, variance = mean_and_variance(values, weights)
-    return mean, math.sqrt(variance * samples / (samples - 1) / samples)
+
+
+def _mean_and_error(times: Counter[Any], values: list[float]) -> tuple[float, float]:
+    """Mean and standard error of values that were seen so often."""
+    samples = times.total()
+    mean, variance = mean_and_variance(np.array(values), np.array(list(times.values())) / samples)
+    return mean, math.sqrt(variance / (samples - 1))

@@ -111,9 +111,12 @@ class Drafting(ABC):
     def expected_nodes(self, instance: Instance) -> Any:
         """The expected number of different nodes, the root not counted: what the target's pass has to read.
 
-        Raises ValueError for a sparse instance, which does not know what is drafted off its tree.
+        Raises ValueError for a sparse instance that does not know what is drafted off its tree.
         """
-        require_full(instance, "the number of drafted nodes")
+        if not knows_drafted(instance):
+            raise ValueError(
+                "the number of drafted nodes needs all nodes with draft mass; this instance is sparse"
+            )
         return sum(self.single_hits(instance)[1:], instance.draft[0] * 0)
 
 
@@ -126,6 +129,11 @@ def never_drafted(
     above[0] = False
     broken = np.flatnonzero(above & ~drafting.drafted(instance)).tolist()
     return [Antichain((z,), budgets[z], hit=zero) for z in broken[:limit]]
+
+
+def knows_drafted(instance: Instance) -> bool:
+    """Whether all tokens with draft mass have a node."""
+    return not any(q > 0 for rest in instance.off_tree.values() for _, q in rest.values())
 
 
 def require_full(instance: Instance, what: str) -> None:

@@ -188,7 +188,8 @@ def best_tree(instance: Instance, nodes: int, *, by: str = "target") -> GivenTre
     Args:
         instance: exact or float.
         nodes: how many; fewer where fewer have mass.
-        by: "target", or "draft" for use before the target is known.
+        by: "target", or "draft" for use before the target is known. On a sparse instance the former are nodes of its
+            tree, and the latter can have a last token off it.
 
     Raises ValueError for nodes < 1 and another `by`.
 
@@ -203,15 +204,25 @@ def best_tree(instance: Instance, nodes: int, *, by: str = "target") -> GivenTre
     if by not in ("target", "draft"):
         raise ValueError(f"by: got {by!r}; expected 'target' or 'draft'")
     tree = instance.tree
-    joint = instance.joint_target if by == "target" else instance.joint_draft
     taken: list[tuple[int, ...]] = []
-    waiting = [(-joint[c], 1, tree.path(c), c) for c in tree.children(0)]
-    heapq.heapify(waiting)
+    waiting: list[tuple[Any, int, tuple[int, ...], int | None]] = []
+
+    def open_below(node: int, path: tuple[int, ...]) -> None:
+        children, joint = tree.children(node), instance.joint_draft
+        if by == "target":
+            joint = instance.joint_target
+        for child in children:
+            heapq.heappush(waiting, (-joint[child], len(path) + 1, (*path, int(tree.token[child])), child))
+        if by == "draft":
+            for y, (_, share) in instance.off_tree.get(node, {}).items():
+                heapq.heappush(waiting, (-joint[node] * share, len(path) + 1, (*path, y), None))
+
+    open_below(0, ())
     while waiting and len(taken) < nodes:
-        mass, length, path, node = heapq.heappop(waiting)
+        mass, _, path, node = heapq.heappop(waiting)
         if not -mass > 0:
             break
         taken.append(path)
-        for child in tree.children(node):
-            heapq.heappush(waiting, (-joint[child], length + 1, tree.path(child), child))
+        if node is not None:
+            open_below(node, path)
     return GivenTree(taken)

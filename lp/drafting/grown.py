@@ -16,7 +16,7 @@ from ..numbers.rationals import Array, fast, to_fraction
 from .antichains import Antichain
 from .drafting import TREES_LIMIT, Drafting, Nodes, never_drafted, require_full
 from .supports import Support, support
-from .tables import AntichainTable
+from .tables import TABLE_LIMIT, AntichainTable, antichains_listed
 
 Places = tuple[int, ...]
 """Drawn children, by their places in a `Support`, in the order in which they were drawn."""
@@ -101,6 +101,11 @@ class GrownTree(Drafting):
         return never or AntichainTable.of(instance, self).violated(
             budgets, tolerance=tolerance, relative=relative, limit=limit
         )
+
+    def separable(self, instance: Instance, *, exact: bool) -> bool:
+        """Whether `violated` has an answer: there it has no table, or one that is not too large."""
+        listed = type(self).violated is GrownTree.violated
+        return not listed or antichains_listed(instance) <= TABLE_LIMIT[exact]
 
     def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
         """Every tree, from the leaves up: the law of the set of nodes below one copy of a node."""

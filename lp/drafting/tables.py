@@ -10,7 +10,7 @@ import numpy as np
 from ..instances.instance import Instance
 from ..instances.trees import approximately
 from ..numbers.rationals import Array, fast, is_exact, to_fraction
-from .antichains import Antichain
+from .antichains import Antichain, count_antichains
 from .supports import support
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ TABLE_LIMIT = {True: 100_000, False: 600_000}
 
 AT_ONCE = 50
 """Violated antichains that are handed out together."""
+
+
+def antichains_listed(instance: Instance) -> int:
+    """How many antichains the table of an instance has: those of its live nodes, without the root's own."""
+    return count_antichains(instance.tree.restrict(instance.live)[0]) - 1
 
 
 class AntichainTable:
@@ -36,17 +41,17 @@ class AntichainTable:
         tree, live = instance.tree, instance.live
         self._tree = tree
         self._below = [[c for c in tree.children(z) if live[c]] for z in range(tree.leaves.start)]
+        limit, count = TABLE_LIMIT[instance.exact], antichains_listed(instance)
+        if count > limit:
+            raise ValueError(
+                f"drafting {drafting}: the tree has {approximately(count)} antichains; at most {limit} are listed"
+            )
         sizes = [2] * len(tree)
         for z in range(tree.leaves.start - 1, -1, -1):
             sizes[z] = 1
             for child in self._below[z]:
                 sizes[z] *= sizes[child]
             sizes[z] += z > 0
-        limit = TABLE_LIMIT[instance.exact]
-        if sizes[0] > limit:
-            raise ValueError(
-                f"drafting {drafting}: the tree has {approximately(sizes[0])} antichains; at most {limit} are listed"
-            )
         self._sizes = sizes
         counts = drafting.counts(instance.depth)
         zero = fast(instance.draft[:1])[0] * 0

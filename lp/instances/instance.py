@@ -64,6 +64,7 @@ class Instance:
         draft: Mapping[tuple[int, ...], Law],
         *,
         sparse: bool = False,
+        drafted: bool = False,
     ) -> Instance:
         """Build an instance from a law per context.
 
@@ -74,6 +75,7 @@ class Instance:
                 length L where the bonus token's law matters (uniform where missing).
             draft: context -> law, for every context shorter than L.
             sparse: keep only nodes with both target and draft mass; contexts are then needed only for those.
+            drafted: with `sparse`, keep all nodes with draft mass: then it is known how many nodes are drafted.
 
         The instance is exact when every entry is an int or a Fraction, and float otherwise.
 
@@ -108,7 +110,8 @@ class Instance:
             return checked["target"][context], checked["draft"][context]
 
         if sparse:
-            tree = PrefixTree.grow(vocab, depth, lambda ctx: both(ctx)[0].keys() & both(ctx)[1].keys())
+            other = 1 if drafted else 0  # whose mass is needed besides the draft's
+            tree = PrefixTree.grow(vocab, depth, lambda ctx: both(ctx)[1].keys() & both(ctx)[other].keys())
         else:
             tree = PrefixTree.full(vocab, depth)
         return cls._on_tree(tree, both, checked["target"], exact)

@@ -81,3 +81,12 @@ def test_every_row_is_on_the_page(lines: Callable[[], Iterator[list[str]]]) -> N
 def test_a_wrong_number_would_be_noticed() -> None:
     row = next(iter(shares()))
     assert written([*row[:-1], "99.9%"]) not in PAGE
+
+
+def test_the_worth_of_drafts_is_that_of_the_stored_results() -> None:
+    rows = where(rows_of("drafts"), similarity=0.5)
+    tree, paths = (where(rows, drafting=drafting) for drafting in ("best-draft:15", "iid:6"))
+    page = " ".join(PAGE.split())
+    assert f"it is worth {mean(tree, 'optimum'):.2f} tokens with 15 nodes" in page
+    nodes, worth = mean(paths, "nodes_expected"), mean(paths, "optimum")
+    assert f"reads {nodes:.1f} nodes on average, are worth {worth:.2f}." in page

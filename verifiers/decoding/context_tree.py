@@ -23,7 +23,7 @@ Laws = dict[tuple[int, ...], dict[int, float]]
 
 @dataclass(frozen=True, eq=False)
 class ContextTree:
-    """The prefix tree of tokens with mass under both models after a context.
+    """The prefix tree of tokens with mass under both models, or under the draft, after a context.
 
     Attributes:
         context: the context's token ids.
@@ -57,7 +57,9 @@ class TreeExpander:
         self.context, self.tree_mask = prepare(pair.target, pair.draft)
 
     @torch.inference_mode()
-    def expand(self, context: Sequence[int], length: int, nodes: int) -> ContextTree:
+    def expand(
+        self, context: Sequence[int], length: int, nodes: int, *, drafted: bool = False
+    ) -> ContextTree:
         """The tree after a context, level by level, one forward pass of each model for a level or a part of it.
 
         The laws are never cut: a tree that would have more than `nodes` nodes is made shorter as a whole, and
@@ -67,6 +69,7 @@ class TreeExpander:
             context: token ids, at least one.
             length: drafted tokens L.
             nodes: most nodes of the tree, the root included.
+            drafted: keep all nodes with draft mass, those included that the target cannot say.
 
         Raises:
             ValueError: for a length or a number of nodes below 1, an empty context, or one that leaves no room.
@@ -91,7 +94,7 @@ class TreeExpander:
             below = [
                 (*path, token)
                 for path, target, draft in zip(level, *found, strict=True)
-                for token in sorted(target.keys() & draft.keys())
+                for token in sorted(draft.keys() if drafted else target.keys() & draft.keys())
             ]
             if count + len(below) > nodes:
                 first_cut = count + len(below)
@@ -101,7 +104,7 @@ class TreeExpander:
             level, count, depth = below, count + len(below), depth + 1
         instance = None
         if depth:
-            instance = Instance.from_laws(self.pair.vocab, depth, *laws, sparse=True)
+            instance = Instance.from_laws(self.pair.vocab, depth, *laws, sparse=True, drafted=drafted)
         return ContextTree(tuple(context), instance, length, first_cut)
 
 
