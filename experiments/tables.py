@@ -52,14 +52,16 @@ def budgets_report(tree: PrefixTree, budgets: Any) -> dict[str, str | float]:
 
 def drafted_report(problem: Problem) -> dict[str, Any]:
     """What is drafted, and how many nodes the target's pass reads; None where a sparse instance does not tell."""
+    expected, most = None, None
     try:
         expected = number(problem.drafting.expected_nodes(problem.instance))
+        most = problem.drafting.most_nodes(problem.instance)
     except ValueError:
-        expected = None
+        pass
     return {
         "drafting": str(problem.drafting),
         "nodes_expected": expected,
-        "nodes_most": problem.drafting.most_nodes(problem.instance),
+        "nodes_most": most,
     }
 
 

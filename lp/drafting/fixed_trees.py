@@ -163,6 +163,10 @@ class Likeliest(FixedTree, Counted):
                     open_.append((found[-1], child))
         return tuple(found)
 
+    def expected_nodes(self, instance: Instance) -> Any:
+        """Its size; ValueError where a sparse instance does not know what is drafted off its tree."""
+        return Drafting.expected_nodes(self, instance)
+
     def hit_at(self, below: Support, count: int, hits: Sequence[Any]) -> Any:
         """Whether one of the likeliest hits."""
         found = 0
