@@ -144,9 +144,11 @@ def test_torch_trees() -> None:
 
     trial = [TrialInstance("flat", FLAT, drafting="with:2,1")]
     assert audit_sampler(verify, trial, samples=250, library="torch").passed
+    drawn = DrawnTree.of(FLAT, [(1,), (0,), (1, 2), (0, 0)], WithReplacement(2, 1))
     for name in ("nss", "gbv"):
-        assert audit_sampler(as_sampler(name), trial, samples=250, library="torch").passed
-    assert audit_sampler(token_tree(verify), trial, samples=250, library="torch").passed
+        given = drawn.request(Backend("torch")).arguments
+        emitted = as_sampler(name)(*given, torch.Generator().manual_seed(1))
+        assert drawn.has(tuple(emitted[:-1]))
 
     def by_coins(tree: TokenTree, coins: Any) -> list[int]:
         return [int(torch.searchsorted(tree.target_rows[0].cumsum(0), coins[0]))]
@@ -184,6 +186,13 @@ def test_paths_under_another_name_are_shown_as_paths_in_their_order() -> None:
     assert seen == wanted
     one = shown_tree(VERIFIERS["bv"], drawn.request(Backend()).arguments[0])
     assert one.of_paths.paths == 1
+
+
+def test_a_sampler_of_trees_is_one_of_paths() -> None:
+    trial = TrialInstance("paths", FLAT, 2)
+    assert audit_sampler(token_tree(tossed(walk, 3)), [trial], samples=250).passed
+    same = TrialInstance("paths", FLAT, drafting="with:2,1")
+    assert audit_sampler(token_tree(tossed(walk, 3)), [same], samples=250).passed
 
 
 def test_outputs_that_were_not_drafted_name_the_nodes() -> None:
