@@ -97,15 +97,16 @@ def run_audit_sampler(
     from nodebudget.verifiers import get_verifier
     from nodebudget.verifiers.audit import as_sampler, default_instances
     from nodebudget.verifiers.audit import audit_sampler as audit
-    from nodebudget.verifiers.registry import load_function
+    from nodebudget.verifiers.registry import LIFT, load_function
 
     from ..arguments import require_llm
 
     if torch:
         require_llm("audit-sampler --torch", "torch")
-    if ":" not in name and batch is not None:
+    own = ":" in name and not name.startswith(LIFT)
+    if not own and batch is not None:
         raise ValueError(f"--batch: {name} takes one request a call; leave the option out")
-    sampler = load_function("sampler", name) if ":" in name else as_sampler(get_verifier(name))
+    sampler = load_function("sampler", name) if own else as_sampler(get_verifier(name))
     return audit(
         sampler,
         default_instances(drafting),

@@ -46,7 +46,10 @@ class Drawn(NamedTuple):
     draft: Any  # (K, L, V)
     names: Any = None  # (V,): names[y] is what the instance's token y is called
 
-    accepted = "begin one of the paths"
+    @property
+    def accepted(self) -> str:
+        """What all emitted tokens but the last must do, for messages."""
+        return "begin one of the paths"
 
     @property
     def text(self) -> str:

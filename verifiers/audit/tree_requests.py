@@ -28,8 +28,6 @@ class DrawnTree:
     depth: int
     strings: frozenset[tuple[int, ...]]
 
-    accepted = "be one of the nodes"
-
     @classmethod
     def of(cls, instance: Instance, drawn: Iterable[Sequence[int]], drafting: Drafting) -> DrawnTree:
         """The tree of drawn nodes, as `Drafting.draw` gives them; rows exact where the instance is."""
@@ -37,6 +35,11 @@ class DrawnTree:
         rows = instance_rows(instance, nodes, from_draft=drafting.from_draft)
         strings = frozenset(nodes.path(node) for node in range(len(nodes)))
         return cls(nodes, *rows, drafting, instance.depth, strings)
+
+    @property
+    def accepted(self) -> str:
+        """What all emitted tokens but the last must do, for messages."""
+        return "be one of the nodes"
 
     @property
     def text(self) -> str:

@@ -97,6 +97,7 @@ def test_a_number_of_paths_is_the_drafting_iid(folder: Path) -> None:
         (["unheard"], "expected one of token"),
         (["nss", "--batch", "4"], "takes one request a call"),
         (["nss", "--paths", "2", "--drafting", "iid:2"], "--paths and --drafting both say what is drafted"),
+        (["lift:univer", "--drafting", "without:2,1"], "expected one of"),
         (["gbv", "--drafting", "without:2,1"], "gbv needs i.i.d. paths; got without:2,1"),
         (
             ["samplers:root_of_tree", "--drafting", "top:2,2", "--batch", "2"],

@@ -74,6 +74,15 @@ def test_nss_passes_as_a_sampler_of_any_drafting(drafting: Any) -> None:
     assert f"'zero probabilities', '{drafting}': 250 requests" in str(found)
 
 
+@pytest.mark.parametrize(
+    ("name", "drafting"),
+    [("recursive-rejection", "without:2,1"), ("lift:greedy", "top-sample:2,1"), ("bv", "with:2,1")],
+)
+def test_verifiers_that_ask_what_was_drafted_pass(name: str, drafting: str) -> None:
+    found = audit_sampler(as_sampler(name), [TrialInstance("flat", FLAT, drafting=drafting)], samples=250)
+    assert found.passed, str(found)
+
+
 def test_default_instances_fit_the_drafting() -> None:
     found = audit_sampler(tossed(walk, 3), drafting="without:2,1", samples=250)
     assert found.passed, str(found)
