@@ -64,7 +64,7 @@ def shown_tree(verifier: Verifier, tree: TokenTree) -> DraftTree:
     for token, parent in zip(tree.tokens.tolist(), tree.parents.tolist(), strict=True):
         strings.append((*strings[parent], token) if strings else ())
     drawn = tree.drawn.tolist()
-    if verifier.needs.met(tree.drafting):
+    if verifier.needs.met(tree.drafting) and not isinstance(tree.drafting, IidPaths):
         return _with_rows(tree, strings, TreeNodes([strings[node] for node in drawn]), tree.drafting)
     depth = len(strings[-1])
     paths = tree.drafting.iid_paths(depth) if depth else None

@@ -200,6 +200,7 @@ def test_paths_under_another_name_are_shown_as_paths_in_their_order() -> None:
 def test_a_sampler_of_trees_is_one_of_paths() -> None:
     trial = TrialInstance("paths", FLAT, 2)
     assert audit_sampler(token_tree(tossed(walk, 3)), [trial], samples=250).passed
+    assert audit_sampler(token_tree(as_sampler("gbv")), [trial], samples=250).passed
     same = TrialInstance("paths", FLAT, drafting="with:2,1")
     assert audit_sampler(token_tree(tossed(walk, 3)), [same], samples=250).passed
 
