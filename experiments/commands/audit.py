@@ -23,7 +23,10 @@ def audit(
         str,
         typer.Argument(
             metavar="NAME",
-            help="token, bv, gbv, nss, specinfer, spectr, traversal, mixed, or your own as module:function.",
+            help=(
+                "token, bv, gbv, nss, specinfer, spectr, traversal, mixed; of drafted trees recursive-rejection, "
+                "greedy, univer, and lift:NAME; or your own as module:function."
+            ),
             show_default=False,
         ),
     ],
@@ -32,7 +35,7 @@ def audit(
     drafting: DraftingSpec = None,
     as_json: Json = False,
 ) -> None:
-    """Judge a verifier exactly: lossless, and how far from the optimum?
+    """Judge a verifier exactly: lossless, and how far from OPT_K?
 
     Goes through everything that can be drafted: K i.i.d. paths, or any other drafting for which the verifier is
     defined. Exit code 0 only if the verifier is lossless on this instance, 1 if it is not, 2 for input that cannot be

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .answers import print_json, quiet_stdout
-from .options import Json, decimal, integer
+from .options import DraftingSpec, Json, decimal, integer, what_is_drafted
 
 if TYPE_CHECKING:
+    from nodebudget.lp.drafting import Drafting
     from nodebudget.verifiers.audit import SamplerAudit
 
 EXAMPLE = "nodebudget audit-sampler my_engine:sample --paths 2"
@@ -43,6 +44,7 @@ def audit_sampler(
             show_default=False,
         ),
     ] = None,
+    drafting: DraftingSpec = None,
     torch: Annotated[bool, typer.Option("--torch", help="Torch tensors instead of numpy arrays.")] = False,
     samples: Annotated[
         int, typer.Option(metavar="N", parser=integer, help="Most requests per instance.")
@@ -58,13 +60,20 @@ def audit_sampler(
 ) -> None:
     """Judge a sampler from outside: is its output the target's?
 
-    The sampler is called as function(paths, target_rows, draft_rows, generator) on small built-in instances and
-    returns the emitted tokens; docs/auditing.md describes it. Exit code 0 if it passes, 1 if it is faulty, 2 for
-    input that cannot be used.
+    The sampler is called as function(paths, target_rows, draft_rows, generator) on small built-in instances, or as
+    function(tree, generator) with --drafting, and returns the emitted tokens; docs/auditing.md describes it. Exit code
+    0 if it passes, 1 if it is faulty, 2 for input that cannot be used.
     """
+    drafted = None if paths is None and drafting is None else what_is_drafted(paths, drafting)
     with quiet_stdout():
         found = run_audit_sampler(
-            name, batch=batch, paths=paths, torch=torch, samples=samples, false_alarm=false_alarm, seed=seed
+            name,
+            batch=batch,
+            drafting=drafted,
+            torch=torch,
+            samples=samples,
+            false_alarm=false_alarm,
+            seed=seed,
         )
     if as_json:
         print_json(found.to_json())
@@ -78,32 +87,29 @@ def run_audit_sampler(
     name: str,
     *,
     batch: int | None,
-    paths: int | None,
+    drafting: Drafting | None,
     torch: bool,
     samples: int,
     false_alarm: float,
     seed: int,
 ) -> SamplerAudit:
     """Audit a user's sampler (module:function) or a verifier of the registry; ValueError for anything unusable."""
-    from nodebudget.lp.drafting.iid_paths import check_paths
     from nodebudget.verifiers import get_verifier
-    from nodebudget.verifiers.audit import TrialInstance, as_sampler, default_instances
+    from nodebudget.verifiers.audit import as_sampler, default_instances
     from nodebudget.verifiers.audit import audit_sampler as audit
-    from nodebudget.verifiers.registry import load_function
+    from nodebudget.verifiers.registry import LIFT, load_function
 
     from ..arguments import require_llm
 
     if torch:
         require_llm("audit-sampler --torch", "torch")
-    if ":" not in name and batch is not None:
+    own = ":" in name and not name.startswith(LIFT)
+    if not own and batch is not None:
         raise ValueError(f"--batch: {name} takes one request a call; leave the option out")
-    if paths is not None:
-        check_paths(paths)
-    trials = [TrialInstance(t.name, t.instance, paths or t.paths) for t in default_instances()]
-    sampler = load_function("sampler", name) if ":" in name else as_sampler(get_verifier(name))
+    sampler = load_function("sampler", name) if own else as_sampler(get_verifier(name))
     return audit(
         sampler,
-        trials,
+        default_instances(drafting),
         samples=samples,
         false_alarm=false_alarm,
         seed=seed,

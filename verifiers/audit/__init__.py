@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from .adapters import FlatChain, TokenTree, as_sampler, flat_chain, token_tree
+from .adapters import FlatChain, as_sampler, flat_chain, token_tree
 from .coins import NotAThresholdRuleError
 from .exact import audit_exact, draft_tree, picks
 from .findings import Fault, SamplerAudit, TrialFindings
 from .judgement import ExactAudit
 from .sampler import audit_sampler
 from .threshold import audit_threshold_sampler
+from .token_trees import TokenTree
 from .trial_instances import TrialInstance, default_instances
 
 __all__ = [

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from nodebudget.lp.drafting import IidPaths
 
 from ..drafts.nodes import PathNodes
 from ..drafts.paths import DraftTree
@@ -19,6 +20,7 @@ from ..registry import as_verifier
 from ..sampling import sample
 from ..verifier import LawFunction, Verifier
 from .sampler_calls import MisuseError, Sampler
+from .token_trees import TREE_IDS, TokenTree, flat_tree, shown_tree
 
 
 class FlatChain(NamedTuple):
@@ -40,24 +42,6 @@ class FlatChain(NamedTuple):
     draft_rows: Any
     recovered_rows: Any
     bonus_rows: Any
-
-
-class TokenTree(NamedTuple):
-    """Drafted paths merged into a tree with parent indices, in level order; node 0 is the root.
-
-    Attributes:
-        tokens: (n,) ids, -1 at the root.
-        parents: (n,) node numbers, -1 at the root.
-        leaves: (K,) the node at which each drafted path ends; a path drafted twice is there twice.
-        target_rows: (n, V), the target's law after each node.
-        draft_rows: (m, V), the draft's law after each of the m nodes above the leaves, which come first.
-    """
-
-    tokens: Any
-    parents: Any
-    leaves: Any
-    target_rows: Any
-    draft_rows: Any
 
 
 def flat_chain(verify: Callable[[FlatChain, Any], Any]) -> Sampler:
@@ -93,9 +77,16 @@ def flat_chain(verify: Callable[[FlatChain, Any], Any]) -> Sampler:
 
 
 def token_tree(verify: Callable[[TokenTree, Any], Any]) -> Sampler:
-    """A sampler from `verify(tree, generator)`, which returns the emitted tokens; for one request a call."""
+    """A sampler from `verify(tree, generator)`, which returns the emitted tokens; for one request a call.
 
-    def sampler(paths: Any, target_rows: Any, draft_rows: Any, generator: Any) -> Any:
+    K i.i.d. paths are merged into a tree; what is drafted otherwise comes as one already.
+    """
+
+    def sampler(*request: Any) -> Any:
+        *given, generator = request
+        if len(given) == 1:
+            return verify(given[0], generator)
+        paths, target_rows, draft_rows = given
         if paths.ndim != 2:
             raise MisuseError(
                 f"token_tree: got drafted paths of shape {tuple(paths.shape)}; expected batch=None"
@@ -104,14 +95,9 @@ def token_tree(verify: Callable[[TokenTree, Any], Any]) -> Sampler:
         path, position = nodes.first_passing
         where = _like(paths, path), _like(paths, position)
         inner = (where[0][: nodes.inner], where[1][: nodes.inner])
-        tree = TokenTree(
-            _like(paths, nodes.token),
-            _like(paths, nodes.parent),
-            _like(paths, nodes.path_nodes[:, -1]),
-            target_rows[where],
-            draft_rows[inner],
-        )
-        return verify(tree, generator)
+        tree = flat_tree(nodes, target_rows[where], draft_rows[inner], IidPaths(nodes.paths))
+        ids = {name: _like(paths, getattr(tree, name)) for name in TREE_IDS}
+        return verify(tree._replace(**ids), generator)
 
     return sampler
 
@@ -119,13 +105,19 @@ def token_tree(verify: Callable[[TokenTree, Any], Any]) -> Sampler:
 def as_sampler(verifier: Verifier | LawFunction | str) -> Sampler:
     """A verifier of this package, or a user's own law, as a sampler of one request: its law, then `sample`.
 
+    The sampler is for any drafting for which the verifier is defined; for others it raises ValueError.
+
     Raises ValueError for what is no verifier, as `as_verifier` does.
     """
     chosen = as_verifier(verifier)
 
-    def sampler(paths: Any, target_rows: Any, draft_rows: Any, generator: Any) -> list[int]:
-        shown = len(paths) if chosen.multipath else 1
-        tree = DraftTree.from_paths(paths[:shown], target_rows[:shown], draft_rows[:shown])
+    def sampler(*request: Any) -> list[int]:
+        *given, generator = request
+        if len(given) == 1:
+            tree = shown_tree(chosen, given[0])
+        else:
+            shown = len(given[0]) if chosen.multipath else 1
+            tree = DraftTree.from_paths(*(part[:shown] for part in given))
         accepted, following = sample(chosen.law(tree), generator)
         return [*accepted, following]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .extreme_coins import CoinsExhaustedError, extreme_generator, patterns
 from .findings import Fault
-from .requests import Drawn, Request, Source
+from .requests import Source
 from .sampler_calls import PAD, Caller, OutputError
 from .separate_rows import rows_are_separate
 
@@ -39,7 +39,7 @@ def check_contract(caller: Caller, source: Source, seed: int, threshold: float) 
     return faults
 
 
-def _draw(caller: Caller, source: Source, rng: np.random.Generator, seed: int) -> list[Drawn]:
+def _draw(caller: Caller, source: Source, rng: np.random.Generator, seed: int) -> list[Any]:
     count = min(caller.batch or 1, ROWS)
     return source.draw(count, rng, caller.backend.generator(seed), renamed=1.0)
 
@@ -50,10 +50,9 @@ def _inputs_unchanged(caller: Caller, source: Source, rng: np.random.Generator, 
         drawn = _draw(caller, source, rng, seed + i)
         given, kept = caller.request(drawn), caller.request(drawn)
         caller(given, generator)
-        for name, mine, theirs in zip(Request._fields, kept, given, strict=True):
-            if not bool((mine == theirs).all()):
-                what = "paths" if name == "paths" else f"{name} rows"
-                yield f"the {what} were changed in place; expected inputs to be left alone"
+        for name, mine in kept.parts.items():
+            if not bool((mine == given.parts[name]).all()):
+                yield f"the {name} were changed in place; expected inputs to be left alone"
 
 
 def _repeatable(caller: Caller, source: Source, rng: np.random.Generator, seed: int) -> Iterator[str]:
@@ -84,7 +83,7 @@ def _extreme_coins(caller: Caller, source: Source, rng: np.random.Generator, see
                 tokens = tokens[tokens != PAD]
                 if source.prefix_mass(one.original(tokens)) <= 0:
                     yield (
-                        f"with {name} it emitted {tokens.tolist()} for the drafted paths {one.paths.tolist()}, "
+                        f"with {name} it emitted {tokens.tolist()} for the drafted {one.text}, "
                         "which has target probability 0; expected never to"
                     )
 
@@ -98,10 +97,10 @@ def _nan_rows(caller: Caller, source: Source, rng: np.random.Generator, seed: in
         for which in ("target", "draft"):
             for whole in (True, False):
                 clean, spoiled = caller.request(drawn), caller.request(drawn)
-                rows = getattr(spoiled, which)
+                rows = spoiled.parts[f"{which} rows"]
                 if whole:
                     rows[...] = float("nan")
-                else:
+                elif rows.shape[-2]:
                     rows[..., 0, int(rng.integers(rows.shape[-1]))] = float("nan")
                 expected = caller(clean, caller.backend.generator(seed + i))
                 try:

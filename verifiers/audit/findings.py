@@ -41,7 +41,7 @@ class TrialFindings:
 
     Attributes:
         instance: its name.
-        paths: number K of drafted paths.
+        paths: number K of drafted paths, None where something else is drafted.
         samples: requests answered.
         log10_evidence: decimal logarithm of the test martingale against the target's law; infinite when a
             string was seen that the target never produces.
@@ -58,11 +58,12 @@ class TrialFindings:
         accepted_tokens: mean of |Z|, the emitted tokens less one.
         accepted_error: its standard error.
         accepted_low, accepted_high: interval for E|Z| that misses with at most twice the alarm's probability.
-        optimum: OPT_K, or None where paths are not drawn i.i.d. from the instance's draft.
+        optimum: OPT_K or that of the drafting; None with a user's drafter, and where its program is too large.
+        drafting: what was drafted, None for K i.i.d. paths.
     """
 
     instance: str
-    paths: int
+    paths: int | None
     samples: int
     log10_evidence: float
     log10_threshold: float
@@ -79,10 +80,22 @@ class TrialFindings:
     accepted_low: float
     accepted_high: float
     optimum: float | None
+    drafting: str | None = None
+
+    @property
+    def what(self) -> str:
+        """What was drafted, in short."""
+        return shortened(self.drafting) if self.drafting else f"K = {self.paths}"
+
+    @property
+    def best(self) -> str:
+        """What the optimum is called."""
+        return f"the optimum of {shortened(self.drafting)}" if self.drafting else f"OPT_{self.paths}"
 
     def __repr__(self) -> str:
+        what = self.what.replace(" = ", "=")
         return (
-            f"TrialFindings({shortened(self.instance)}, K={self.paths}: {self.samples} requests, evidence "
+            f"TrialFindings({shortened(self.instance)}, {what}: {self.samples} requests, evidence "
             f"10^{self.log10_evidence:.1f}, alarm at 10^{self.log10_threshold:.1f})"
         )
 
@@ -129,10 +142,10 @@ class SamplerAudit:
             raise AssertionError(str(self))
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object; infinite evidence is the string "inf"."""
+        """A JSON object; infinite evidence is the string "inf", and "drafting" is there for other drafts than paths."""
 
         def plain(entry: Any) -> dict[str, Any]:
-            values = asdict(entry)
+            values = {k: v for k, v in asdict(entry).items() if k != "drafting" or v is not None}
             return {k: "inf" if v == math.inf else v for k, v in values.items()}
 
         return {
@@ -176,9 +189,9 @@ def _trial_lines(trial: TrialFindings) -> list[str]:
         f"in [{trial.accepted_low:.4f}, {trial.accepted_high:.4f}]"
     )
     if trial.optimum is not None:
-        accepted += f", OPT_{trial.paths} {trial.optimum:.4f}"
+        accepted += f", {trial.best} {trial.optimum:.4f}"
     lines = [
-        f"  {trial.instance!r}, K = {trial.paths}: {trial.samples} requests",
+        f"  {trial.instance!r}, {trial.what}: {trial.samples} requests",
         f"    evidence 10^{trial.log10_evidence:.1f} (alarm at 10^{trial.log10_threshold:.1f}); total variation "
         f"{trial.observed_variation:.4f} seen, {trial.chance_variation:.4f} is noise, "
         f"{trial.detectable_variation:.4f} would be found",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,16 +18,24 @@ Drafter = Callable[[Any, int, Any], tuple[Any, Any]]
 """From (instance, K, generator) to K x L token ids and the (K, L, V) draft rows that the sampler is told."""
 
 
-class Request(NamedTuple):
-    """What one call is given, apart from the generator; with a leading batch dimension in a batch."""
+@dataclass(frozen=True)
+class Request:
+    """What one call is given, apart from the generator.
 
-    paths: Any  # (K, L) token ids
-    target: Any  # (K, L + 1, V) target rows
-    draft: Any  # (K, L, V) draft rows
+    Attributes:
+        arguments: (paths, target rows, draft rows), with a leading batch dimension in a batch; or one `TokenTree`.
+        parts: the arrays among them, by name; "target rows" and "draft rows" are always there.
+        depth, vocab: of the instance.
+    """
+
+    arguments: tuple[Any, ...]
+    parts: dict[str, Any]
+    depth: int
+    vocab: int
 
 
 class Drawn(NamedTuple):
-    """A request on the host, with the names that its tokens go by.
+    """Drafted paths on the host, with the names that their tokens go by.
 
     A lossless sampler is lossless under any names, so the same instance with its tokens renamed is another one
     of the same shape: rows of a batch can differ, and every token can be the first or the last of the vocabulary.
@@ -36,11 +44,34 @@ class Drawn(NamedTuple):
     paths: Any  # (K, L), renamed like the rows
     target: Any  # (K, L + 1, V)
     draft: Any  # (K, L, V)
-    names: Any  # (V,): names[y] is what the instance's token y is called
+    names: Any = None  # (V,): names[y] is what the instance's token y is called
+
+    @property
+    def accepted(self) -> str:
+        """What all emitted tokens but the last must do, for messages."""
+        return "begin one of the paths"
+
+    @property
+    def text(self) -> str:
+        """What was drafted, for messages."""
+        return f"paths {self.paths.tolist()}"
 
     def original(self, tokens: Any) -> Any:
         """The instance's tokens from names; what is negative stays as it is."""
         return np.where(tokens < 0, tokens, np.argsort(self.names)[tokens])
+
+    def has(self, tokens: tuple[int, ...]) -> bool:
+        """Whether tokens begin one of the paths."""
+        return any(tuple(path[: len(tokens)]) == tokens for path in self.paths.tolist())
+
+    def request(self, backend: Backend) -> Request:
+        """Fresh arrays, which the sampler may spoil without harm to the audit."""
+        parts = {
+            "paths": backend.ids(self.paths),
+            "target rows": backend.rows(self.target),
+            "draft rows": backend.rows(self.draft),
+        }
+        return Request(tuple(parts.values()), parts, *map(int, self.draft.shape[-2:]))
 
 
 @dataclass(frozen=True)
@@ -92,10 +123,6 @@ class Backend:
         array = np.array(values, dtype=np.int64)
         return array if self.library == "numpy" else self._tensor(array)
 
-    def request(self, paths: Any, target: Any, draft: Any) -> Request:
-        """A request of fresh arrays, which the sampler may spoil without harm to the audit."""
-        return Request(self.ids(paths), self.rows(target), self.rows(draft))
-
     def _tensor(self, array: np.ndarray[Any, Any]) -> Any:
         import torch
 
@@ -103,7 +130,10 @@ class Backend:
 
 
 class Source:
-    """Draws requests of one trial instance, and judges what comes back by the target's law of L + 1 tokens."""
+    """Draws requests of one trial instance, and judges what comes back by the target's law of L + 1 tokens.
+
+    What is drafted are K i.i.d. paths, or what a user's drafter gives; `TreeSource` has any other drafting.
+    """
 
     def __init__(self, trial: TrialInstance, drafter: Drafter | None) -> None:
         instance = trial.instance
@@ -120,6 +150,7 @@ class Source:
                 f"to test; expected at most {STRING_LIMIT} (a smaller vocabulary or depth)"
             )
         self.drafter = drafter
+        self._paths = trial.problem.paths or 0
         self._target = np.array([[float(x) for x in instance.target_law(z)] for z in range(len(tree))])
         inner = tree.leaves.start
         self._draft = np.array([[float(x) for x in instance.draft_law(z)] for z in range(inner)])
@@ -131,7 +162,7 @@ class Source:
             np.array([float(x) for x in instance.joint_target[inner:]])[:, None] * self._target[inner:]
         ).ravel()
 
-    def draw(self, count: int, rng: np.random.Generator, coins: Any, *, renamed: float = 0.0) -> list[Drawn]:
+    def draw(self, count: int, rng: np.random.Generator, coins: Any, *, renamed: float = 0.0) -> list[Any]:
         """`count` requests, a share `renamed` of them with their tokens renamed at random.
 
         `rng` is the audit's own; `coins` is the generator that a user's drafter is given. A drafter may share
@@ -140,7 +171,7 @@ class Source:
         same = np.arange(self.vocab)
         if self.drafter is not None:
             return [Drawn(*self._drafted(self.drafter, coins), same) for _ in range(count)]
-        paths = self._digits(self._draw_leaves(rng, (count, self.trial.paths)))
+        paths = self._digits(self._draw_leaves(rng, (count, self._paths)))
         nodes = self._nodes(paths)
         target, draft = self._target[nodes], self._draft[nodes[..., :-1]]
         names = np.tile(same, (count, 1))
@@ -152,6 +183,14 @@ class Source:
             target = np.take_along_axis(target, np.broadcast_to(back, target.shape), axis=3)
             draft = np.take_along_axis(draft, np.broadcast_to(back, draft.shape), axis=3)
         return [Drawn(*parts) for parts in zip(paths, target, draft, names, strict=True)]
+
+    def first_off(self, tokens: np.ndarray[Any, Any], drawn: Sequence[Any]) -> int | None:
+        """The first output (n, L + 1), padded with -1, whose tokens but the last were not drafted."""
+        accepted = (tokens >= 0).sum(1) - 1
+        agree = tokens[:, None, :-1] == np.array([one.paths for one in drawn])
+        beyond = np.arange(self.depth) >= accepted[:, None, None]
+        off = ~(agree | beyond).all(2).any(1)
+        return int(np.argmax(off)) if off.any() else None
 
     def complete(self, emitted: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
         """The numbers of the strings of L + 1 tokens; what an output leaves open (-1) is drawn from the target."""
@@ -185,13 +224,13 @@ class Source:
         return codes + self._level_start
 
     def _drafted(self, drafter: Drafter, coins: Any) -> tuple[Any, Any, Any]:
-        drafted = drafter(self.trial.instance, self.trial.paths, coins)
+        drafted = drafter(self.trial.instance, self._paths, coins)
         try:
             paths, draft = drafted
             paths, draft = np.asarray(paths), np.asarray(draft, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"drafter: got {drafted!r}; expected a pair of paths and draft rows") from None
-        wanted = (self.trial.paths, self.depth)
+        wanted = (self._paths, self.depth)
         if paths.shape != wanted or draft.shape != (*wanted, self.vocab):
             raise ValueError(
                 f"drafter: got paths of shape {paths.shape} with draft rows of shape {draft.shape}; expected "

@@ -8,14 +8,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from nodebudget.lp import Instance, solve_multi_path
+from nodebudget.lp import Problem, solve_problem
+from nodebudget.lp.drafting.specs import Drafted
 from nodebudget.lp.instances.trees import format_context
 
 from .contract import check_contract
 from .evidence import MeanTest, StringTest
 from .findings import LOSSLESS, Fault, SamplerAudit, TrialFindings, law_text
-from .requests import Backend, Drafter, Drawn, Source
+from .requests import Backend, Drafter, Source
 from .sampler_calls import PAD, Caller, OutputError, Sampler, sampler_name
+from .tree_requests import source_of
 from .trial_instances import TrialInstance, default_instances
 
 FIRST_LOOK = 250
@@ -26,6 +28,7 @@ def audit_sampler(
     sampler: Sampler,
     instances: Iterable[TrialInstance] | None = None,
     *,
+    drafting: Drafted | None = None,
     samples: int = 20_000,
     false_alarm: float = 1e-6,
     seed: int = 0,
@@ -42,13 +45,14 @@ def audit_sampler(
     rows (`target_rows[k, i]` is the law after the first i tokens of path k), (K, L, V) draft rows, and a
     numpy Generator or a torch Generator; it returns the emitted tokens: the accepted ones and one more, 1 to
     L + 1 ids, at the end padded with -1 or not. `nodebudget.verifiers.audit.adapters` turns other signatures
-    into this one.
+    into this one. Where something else than K i.i.d. paths is drafted, it is called as `sampler(tree, generator)`
+    with a `TokenTree`.
 
-    Tested are, on every instance: that each output less its last token is a prefix of a drafted path; that
-    the next L + 1 tokens (what is emitted, completed by draws from the target) follow the target's joint
-    law (statement 2.1); that E|Z| is not above OPT_K (section 4); and the contract: inputs left alone, the
-    same generator state gives the same output, no row of a batch influences another, coins at 0 and just
-    below 1 never give a token of probability zero, and NaN rows are refused.
+    Tested are, on every instance: that each output less its last token was drafted; that the next L + 1
+    tokens (what is emitted, completed by draws from the target) follow the target's joint law (statement 2.1);
+    that E|Z| is not above the optimum (sections 4 and 13); and the contract: inputs left alone, the same
+    generator state gives the same output, no row of a batch influences another, coins at 0 and just below 1
+    never give a token of probability zero, and NaN rows are refused.
 
     The law is tested after 250, 500, 1000, .. requests by test martingales, so that the false-alarm rate holds
     exactly although the audit stops as soon as the evidence is there. A lossless sampler breaks none of the
@@ -56,15 +60,16 @@ def audit_sampler(
 
     Args:
         sampler: the function under audit.
-        instances: exact instances with their numbers of paths; `default_instances()` when None. Small ones
-            show more: the law has V ** (L + 1) entries.
+        instances: exact instances with their numbers of paths, or draftings; `default_instances(drafting)` when
+            None. Small ones show more: the law has V ** (L + 1) entries.
+        drafting: what is drafted on the default instances, such as "without:2,1"; i.i.d. paths when None.
         samples: most requests per instance.
         false_alarm: probability, at most, that a lossless sampler that keeps the contract is called faulty, over
             the whole audit.
         seed: of all randomness, nonnegative.
         batch: requests per call for a sampler whose arguments have a leading batch dimension and that returns
             one output per row; None for one request without it. Requests must be answered independently. Half of
-            them have their tokens renamed, so that the rows of a batch differ.
+            them have their tokens renamed, so that the rows of a batch differ. For i.i.d. paths only.
         library: "numpy" or "torch", what the arrays and the generator are.
         dtype: of the rows, "float64" or "float32".
         device: of torch arrays.
@@ -83,14 +88,20 @@ def audit_sampler(
     if not isinstance(seed, int) or seed < 0:
         raise ValueError(f"seed: got {seed!r}; expected a nonnegative integer")
     caller = Caller(sampler, Backend(library, dtype, device), batch)
-    trials = default_instances() if instances is None else tuple(instances)
+    if instances is not None and drafting is not None:
+        raise ValueError(
+            f"drafting: got {drafting} with instances, which say themselves what is drafted; expected one of the two"
+        )
+    trials = default_instances(drafting) if instances is None else tuple(instances)
     if not trials or not all(isinstance(trial, TrialInstance) for trial in trials):
         raise ValueError(
             f"instances: got {instances!r}; expected one or more TrialInstance(name, instance, paths)"
         )
     # Two martingales and one comparison of samples per instance share the rate.
     threshold = math.log(3 * len(trials) / false_alarm)
-    runs = [_Run(caller, Source(trial, drafter), threshold, seed + i) for i, trial in enumerate(trials)]
+    runs = [
+        _Run(caller, source_of(trial, drafter, batch), threshold, seed + i) for i, trial in enumerate(trials)
+    ]
 
     faults: list[Fault] = []
     for run in runs:
@@ -123,8 +134,7 @@ class _Run:
             [seed, 2]
         )  # another stream than the sampler's, which is that of `seed`
         self._generator = caller.backend.generator(seed)
-        trial = source.trial
-        self._optimum = None if source.drafter else _optimum(trial.instance, trial.paths)
+        self._optimum = None if source.drafter else _optimum(source.trial.problem)
 
     @property
     def samples(self) -> int:
@@ -144,7 +154,7 @@ class _Run:
         # A user's drafter may share its randomness with the sampler: it drafts for one call at a time.
         at_once = size if self._source.drafter else missing
         renamed = 0.0 if self._caller.batch is None else 0.5  # so that the rows of a batch differ
-        drawn: list[Drawn] = []
+        drawn: list[Any] = []
         emitted = []
         for start in range(0, missing, size):
             if start == len(drawn):
@@ -154,16 +164,16 @@ class _Run:
             try:
                 emitted.append(self._caller(request, self._generator))
             except OutputError as error:
-                return [self._fault("output", f"on the drafted paths {drawn[start].paths.tolist()}: {error}")]
+                return [self._fault("output", f"on the drafted {drawn[start].text}: {error}")]
         tokens = np.concatenate(emitted)
-        off_path = _first_off_path(tokens, np.array([one.paths for one in drawn]))
-        if off_path is not None:
-            shown = tokens[off_path][tokens[off_path] != PAD].tolist()
+        off = self._source.first_off(tokens, drawn)
+        if off is not None:
+            shown = tokens[off][tokens[off] != PAD].tolist()
             return [
                 self._fault(
                     "prefix-matching",
-                    f"for the drafted paths {drawn[off_path].paths.tolist()} it emitted {shown}; expected all "
-                    "tokens but the last to begin one of the paths",
+                    f"for the drafted {drawn[off].text} it emitted {shown}; expected all tokens but the last to "
+                    f"{drawn[off].accepted}",
                 )
             ]
         named = (
@@ -203,20 +213,20 @@ class _Run:
                 self._fault(
                     "accepted tokens",
                     f"E|Z| is {found.accepted_tokens:.4f}, at least {found.accepted_low:.4f}; no lossless "
-                    f"verifier exceeds OPT_{found.paths} = {found.optimum:.4f}",
+                    f"verifier exceeds {found.best} = {found.optimum:.4f}",
                 )
             )
         return faults
 
     def findings(self) -> TrialFindings:
         strings, vocab = self._strings, self._source.vocab
-        accepted = self._lengths.interval(self._threshold)
+        accepted, problem = self._lengths.interval(self._threshold), self._source.trial.problem
         observed, expected = strings.observed, strings.expected
         context, there, wanted = _worst_context(observed, expected, vocab, self._source.depth)
         noise = np.sqrt(expected * (1 - expected) * 2 / (math.pi * strings.samples))
         return TrialFindings(
             instance=self._source.trial.name,
-            paths=self._source.trial.paths,
+            paths=problem.paths,
             samples=strings.samples,
             log10_evidence=strings.log_evidence / math.log(10),
             log10_threshold=self._threshold / math.log(10),
@@ -233,6 +243,7 @@ class _Run:
             accepted_low=accepted.low,
             accepted_high=accepted.high,
             optimum=self._optimum,
+            drafting=None if problem.paths else str(problem.drafting),
         )
 
     def _fault(self, broken: str, message: str, *law: Any) -> Fault:
@@ -240,17 +251,12 @@ class _Run:
 
 
 @lru_cache(maxsize=256)
-def _optimum(instance: Instance, paths: int) -> float:
-    return float(solve_multi_path(instance, paths).value)
-
-
-def _first_off_path(tokens: np.ndarray[Any, Any], paths: np.ndarray[Any, Any]) -> int | None:
-    """The first output (n, L + 1) whose tokens but the last begin none of its drafted paths (n, K, L)."""
-    accepted = (tokens != PAD).sum(1) - 1
-    agree = tokens[:, None, :-1] == paths
-    beyond = np.arange(paths.shape[-1]) >= accepted[:, None, None]
-    off = ~(agree | beyond).all(2).any(1)
-    return int(np.argmax(off)) if off.any() else None
+def _optimum(problem: Problem) -> float | None:
+    """The optimum, or an upper bound of it; None where the linear program is too large."""
+    try:
+        return float(solve_problem(problem).value)
+    except ValueError:
+        return None
 
 
 def _worst_context(

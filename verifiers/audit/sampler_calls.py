@@ -11,7 +11,8 @@ import numpy as np
 from .requests import Backend, Drawn, Request
 
 Sampler = Callable[..., Any]
-"""From (paths, target rows, draft rows, generator) to the emitted tokens: the accepted ones and one more."""
+"""From (paths, target rows, draft rows, generator), or (tree, generator), to the emitted tokens: the accepted ones
+and one more."""
 
 PAD = -1
 
@@ -45,25 +46,27 @@ class Caller:
             )
         self.sampler, self.backend, self.batch = sampler, backend, batch
 
-    def request(self, drawn: Sequence[Drawn]) -> Request:
-        """Fresh arrays for drawn requests: exactly one without a batch dimension, any number with it."""
+    def request(self, drawn: Sequence[Any]) -> Request:
+        """Fresh arrays for what was drafted: exactly one request without a batch dimension, any number with it."""
         if self.batch is None:
-            return self.backend.request(*drawn[0][:3])
-        return self.backend.request(*(np.stack(part) for part in list(zip(*drawn, strict=True))[:3]))
+            one: Request = drawn[0].request(self.backend)
+            return one
+        stacked = (np.stack(part) for part in list(zip(*drawn, strict=True))[:3])
+        return Drawn(*stacked).request(self.backend)
 
     def __call__(self, request: Request, generator: Any) -> np.ndarray[Any, Any]:
         """(B, L + 1) emitted tokens, padded with -1.
 
         Raises OutputError with what is wrong.
         """
-        depth, vocab = int(request.draft.shape[-2]), int(request.draft.shape[-1])
+        depth, vocab = request.depth, request.vocab
         try:
-            returned = self.sampler(*request, generator)
+            returned = self.sampler(*request.arguments, generator)
             if self.batch is None:
                 return read_emitted(returned, depth, vocab)[None]
             listed = list(returned) if hasattr(returned, "__iter__") else [returned]
-            if len(listed) != len(request.paths):
-                raise OutputError(f"it returned {len(listed)} outputs for a batch of {len(request.paths)}")
+            if len(listed) != (batch := len(request.arguments[0])):
+                raise OutputError(f"it returned {len(listed)} outputs for a batch of {batch}")
             return np.stack([read_emitted(one, depth, vocab) for one in listed])
         except (OutputError, MisuseError):
             raise
