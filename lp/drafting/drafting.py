@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,6 +17,20 @@ TREES_LIMIT = 250_000
 
 Nodes = tuple[int, ...]
 """Nodes of an instance's tree, by number, rising."""
+
+
+class Limits(TypedDict, total=False):
+    """What a separation oracle takes for violated, and how much of it is wanted; as in `violated_antichains`.
+
+    Attributes:
+        tolerance: how far above F(A) a float budget may be.
+        relative: the same, relatively.
+        limit: at most so many antichains are given.
+    """
+
+    tolerance: float
+    relative: float
+    limit: int | None
 
 
 class Drafting(ABC):
@@ -53,21 +67,13 @@ class Drafting(ABC):
         return np.asarray(self.single_hits(instance) > 0, dtype=bool)
 
     @abstractmethod
-    def violated(
-        self,
-        instance: Instance,
-        budgets: Array,
-        *,
-        tolerance: float = 0.0,
-        relative: float = 0.0,
-        limit: int | None = None,
-    ) -> list[Antichain]:
+    def violated(self, instance: Instance, budgets: Array, **limits: Unpack[Limits]) -> list[Antichain]:
         """The separation oracle: antichains with D(A) > F(A), among them the most violated; [] where there is none.
 
         Args:
             instance: exact or float.
             budgets: array (n,), of the same kind, that meet (2.2).
-            tolerance, relative, limit: as in `violated_antichains`.
+            limits: `Limits`, by keyword.
 
         Raises ValueError where there are too many antichains to be sure.
         """
@@ -121,14 +127,14 @@ class Drafting(ABC):
 
 
 def never_drafted(
-    drafting: Drafting, instance: Instance, budgets: Array, tolerance: float = 0.0, limit: int | None = None
+    drafting: Drafting, instance: Instance, budgets: Array, **limits: Unpack[Limits]
 ) -> list[Antichain]:
     """Single nodes that have a budget although they are never drafted."""
     zero = budgets[0] * 0
-    above = np.asarray(budgets > (zero if is_exact(budgets) else tolerance), dtype=bool)
+    above = np.asarray(budgets > (zero if is_exact(budgets) else limits.get("tolerance", 0.0)), dtype=bool)
     above[0] = False
     broken = np.flatnonzero(above & ~drafting.drafted(instance)).tolist()
-    return [Antichain((z,), budgets[z], hit=zero) for z in broken[:limit]]
+    return [Antichain((z,), budgets[z], hit=zero) for z in broken[: limits.get("limit")]]
 
 
 def knows_drafted(instance: Instance) -> bool:

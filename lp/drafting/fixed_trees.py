@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..instances.instance import Instance
 from ..instances.trees import format_context
 from ..numbers.rationals import Array
 from .antichains import Antichain
-from .drafting import Drafting, Nodes, never_drafted
+from .drafting import Drafting, Limits, Nodes, never_drafted
 from .grown import Counted, Places
 from .supports import Support, support
 
@@ -69,17 +69,9 @@ class FixedTree(Drafting):
         hit = not self.nodes(instance).isdisjoint(nodes)
         return Fraction(hit) if instance.exact else float(hit)
 
-    def violated(
-        self,
-        instance: Instance,
-        budgets: Array,
-        *,
-        tolerance: float = 0.0,
-        relative: float = 0.0,
-        limit: int | None = None,
-    ) -> list[Antichain]:
+    def violated(self, instance: Instance, budgets: Array, **limits: Unpack[Limits]) -> list[Antichain]:
         """Single nodes: those off the tree may have no budget, and for the others 2.2 is enough."""
-        return never_drafted(self, instance, budgets, tolerance, limit)
+        return never_drafted(self, instance, budgets, **limits)
 
     def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
         """The one tree."""

@@ -7,14 +7,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, fast, to_fraction
 from .antichains import Antichain
-from .drafting import TREES_LIMIT, Drafting, Nodes, never_drafted, require_full
+from .drafting import TREES_LIMIT, Drafting, Limits, Nodes, never_drafted, require_full
 from .supports import Support, support
 from .tables import TABLE_LIMIT, AntichainTable, antichains_listed
 
@@ -86,21 +86,11 @@ class GrownTree(Drafting):
         """bool array (n,): every token with draft mass can be drawn."""
         return np.asarray(instance.joint_draft > 0, dtype=bool)
 
-    def violated(
-        self,
-        instance: Instance,
-        budgets: Array,
-        *,
-        tolerance: float = 0.0,
-        relative: float = 0.0,
-        limit: int | None = None,
-    ) -> list[Antichain]:
+    def violated(self, instance: Instance, budgets: Array, **limits: Unpack[Limits]) -> list[Antichain]:
         """By a table of all antichains (`AntichainTable`), where they are few enough."""
         self.check(instance)
-        never = never_drafted(self, instance, budgets, tolerance, limit)
-        return never or AntichainTable.of(instance, self).violated(
-            budgets, tolerance=tolerance, relative=relative, limit=limit
-        )
+        never = never_drafted(self, instance, budgets, **limits)
+        return never or AntichainTable.of(instance, self).violated(budgets, **limits)
 
     def separable(self, instance: Instance, *, exact: bool) -> bool:
         """Whether `violated` has an answer: there it has no table, or one that is not too large."""

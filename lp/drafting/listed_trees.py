@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, is_exact
 from .antichains import Antichain, minimal_nodes
-from .drafting import Drafting, Nodes
+from .drafting import Drafting, Limits, Nodes
 from .fixed_trees import GivenTree, Strings
 
 
@@ -64,15 +64,7 @@ class ListedTrees(Drafting):
             self._chance(instance, 0),
         )
 
-    def violated(
-        self,
-        instance: Instance,
-        budgets: Array,
-        *,
-        tolerance: float = 0.0,
-        relative: float = 0.0,
-        limit: int | None = None,
-    ) -> list[Antichain]:
+    def violated(self, instance: Instance, budgets: Array, **limits: Unpack[Limits]) -> list[Antichain]:
         """The most violated antichain by a minimum cut between nodes with their stop mass and trees (13.7)."""
         import networkx as nx
 
@@ -101,7 +93,8 @@ class ListedTrees(Drafting):
             return []
         budget, hit = sum(values[node] for node in top), Fraction(0) + self.hit_probability(instance, top)
         kind = Fraction if is_exact(budgets) else float
-        ceiling = hit if is_exact(budgets) else float(hit) * (1 + relative) + tolerance
+        slack = limits.get("relative", 0.0), limits.get("tolerance", 0.0)
+        ceiling = hit if is_exact(budgets) else float(hit) * (1 + slack[0]) + slack[1]
         return [Antichain(top, kind(budget), hit=kind(hit))] if budget > ceiling else []
 
     def trees(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:

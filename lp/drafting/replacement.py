@@ -6,14 +6,14 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, exact_array, fast
 from .antichains import Antichain, violated_antichains
-from .drafting import Nodes, never_drafted
+from .drafting import Limits, Nodes, never_drafted
 from .grown import Counted, GrownTree, Places
 from .hull_oracle import antichains_on_hull
 from .iid_paths import check_paths, hit_probability
@@ -44,25 +44,10 @@ class DrawnWithReplacement(GrownTree):
         """Independent draws."""
         return tuple(rng.choice(len(below.tokens), size=count, p=below.law()).tolist())
 
-    def violated(
-        self,
-        instance: Instance,
-        budgets: Array,
-        *,
-        tolerance: float = 0.0,
-        relative: float = 0.0,
-        limit: int | None = None,
-    ) -> list[Antichain]:
+    def violated(self, instance: Instance, budgets: Array, **limits: Unpack[Limits]) -> list[Antichain]:
         """By the hull of what subtrees miss and are worth, exact at any size (statement 13.7)."""
-        never = never_drafted(self, instance, budgets, tolerance, limit)
-        return never or antichains_on_hull(
-            instance,
-            budgets,
-            self.counts(instance.depth),
-            tolerance=tolerance,
-            relative=relative,
-            limit=limit,
-        )
+        never = never_drafted(self, instance, budgets, **limits)
+        return never or antichains_on_hull(instance, budgets, self.counts(instance.depth), **limits)
 
     def most_nodes(self, instance: Instance) -> int:
         """As many at each length as copies, or as there are strings with draft mass."""
@@ -147,22 +132,6 @@ class IidPaths(DrawnWithReplacement):
         hits = [hit_probability(mass, self.paths) for mass in fast(instance.joint_draft)]
         return exact_array(hits) if instance.exact else np.array(hits)
 
-    def violated(
-        self,
-        instance: Instance,
-        budgets: Array,
-        *,
-        tolerance: float = 0.0,
-        relative: float = 0.0,
-        limit: int | None = None,
-    ) -> list[Antichain]:
+    def violated(self, instance: Instance, budgets: Array, **limits: Unpack[Limits]) -> list[Antichain]:
         """By slopes, which f being a function of q(A) alone makes quicker than hulls (statement 8.1)."""
-        return violated_antichains(
-            instance.tree,
-            budgets,
-            instance.joint_draft,
-            self.paths,
-            tolerance=tolerance,
-            relative=relative,
-            limit=limit,
-        )
+        return violated_antichains(instance.tree, budgets, instance.joint_draft, self.paths, **limits)

@@ -271,8 +271,9 @@ def test_a_sparse_instance_knows_hits_but_no_list() -> None:
         assert solve_multi_path(sparse, drafting).value == solve_multi_path(full, drafting).value
     with pytest.raises(ValueError, match="needs the full tree"):
         require_full(sparse, "x")
-    with pytest.raises(ValueError, match="needs the full tree"):
-        WithReplacement(2, 2).expected_nodes(sparse)
+    for drafting in (WithReplacement(2, 2), Likeliest(2, 2)):
+        with pytest.raises(ValueError, match="needs all nodes with draft mass; this instance is sparse"):
+            drafting.expected_nodes(sparse)
 
 
 @pytest.mark.parametrize(
