@@ -12,8 +12,9 @@ Each of these files has one function `law(paths, target, draft)`:
 
 and gives {(Z, Y): Pr[Z, Y given the paths]}: Z is the accepted context, Y the token that is emitted after it.
 
-Of drafted trees that are no paths: `recursive_rejection.py`, `greedy.py` and `lift.py`, with `trees.py`. There
-`law(drawn, target, draft)` is given `drawn`, {context: [the tokens that were drawn after it, in order, with copies]}.
+Of drafted trees that are no paths: `recursive_rejection.py`, `greedy.py`, `spechub.py` and `lift.py`, with
+`trees.py`. There `law(drawn, target, draft)` is given `drawn`, {context: [the tokens that were drawn after it, in
+order, with copies]}.
 Nothing here is fast. The fast twins are in `nodebudget.verifiers.algorithms`, and the tests compare the two exactly.
 `on_tree(law)` is the same law as a function of a `DraftTree`, for the judges in `nodebudget.verifiers.audit`.
 
@@ -26,7 +27,20 @@ Nothing here is fast. The fast twins are in `nodebudget.verifiers.algorithms`, a
 
 from __future__ import annotations
 
-from . import bv, gbv, greedy, lift, mixed, nss, recursive_rejection, specinfer, spectr, token, traversal
+from . import (
+    bv,
+    gbv,
+    greedy,
+    lift,
+    mixed,
+    nss,
+    recursive_rejection,
+    spechub,
+    specinfer,
+    spectr,
+    token,
+    traversal,
+)
 from .adapter import on_tree
 from .trees import on_drawn_tree
 
@@ -40,6 +54,7 @@ __all__ = [
     "on_drawn_tree",
     "on_tree",
     "recursive_rejection",
+    "spechub",
     "specinfer",
     "spectr",
     "token",

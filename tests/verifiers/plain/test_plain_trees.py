@@ -59,18 +59,22 @@ def counts_of(tree: DraftTree) -> tuple[int, ...]:
 
 
 DRAWS = ("with:2,2", "with:3,1", "without:2,2", "without:3,1")
+PAIRS = ("top-sample:2,2", "without:2,2")
 TWINS: dict[str, tuple[Callable[[DraftTree], TreeLaw], tuple[str, ...]]] = {
     "recursive-rejection": (recursive, DRAWS),
     "greedy": (greedy, ("top-sample:2,2", "top-sample:3,1")),
     "lift:recursive-rejection": (lifted_recursive, DRAWS),
     "univer": (lifted_greedy, ("top-sample:2,2", "top-sample:3,1")),
     "lift:greedy": (lifted_greedy, ("top-sample:1,2",)),
+    "spechub": (lambda tree: plain.spechub.law, PAIRS),
+    "lift:spechub": (lambda tree: partial(plain.lift.law, emit=plain.spechub.emit), PAIRS),
 }
 CASES = [(name, spec, case) for name, (_, specs) in TWINS.items() for spec in specs for case in INSTANCES]
 
 
 def fitting(spec: str, instance: Instance) -> Drafting:
-    return parse_drafting(spec + ",1" * (instance.depth - 2))
+    last = spec.rpartition(",")[2] if spec == "top-sample:2,2" else "1"
+    return parse_drafting(spec + f",{last}" * (instance.depth - 2))
 
 
 @pytest.mark.parametrize(("name", "spec", "case"), CASES)
