@@ -17,6 +17,7 @@ from nodebudget.lp.selection.selections import Selection
 
 from .algorithms import mixed_multipath
 from .algorithms.lift import grown_only, lifted
+from .algorithms.recycling import recycled
 from .drafts.laws import AcceptanceLaw
 from .drafts.paths import DraftTree
 from .verifier import ANY_DRAFTING, LawFunction, Verifier
@@ -49,6 +50,7 @@ TREE_VERIFIERS: Catalogue[Verifier] = _catalogue(TREE_FILES)
 """The verifiers of drafted trees, each for the draftings that its `needs` says."""
 
 LIFT = "lift:"
+RECYCLE = "recycle:"
 
 
 def get_verifier(name: str) -> Verifier:
@@ -60,15 +62,16 @@ def get_verifier(name: str) -> Verifier:
     'arXiv:2602.16961; statements 6.3 and 6.4'
     """
     check_kind("verifier", name, str, "a name such as 'gbv', or 'module:function' for your own")
-    if name.startswith(LIFT):
-        return lift(get_verifier(name.removeprefix(LIFT)))
+    for prefix, wrap in ((LIFT, lift), (RECYCLE, recycle)):
+        if name.startswith(prefix):
+            return wrap(get_verifier(name.removeprefix(prefix)))
     if ":" in name:
         return load_verifier(name)
     known = {**VERIFIERS, **TREE_VERIFIERS}
     if name not in known:
         raise ValueError(
-            f"verifier: got {shortened(name)}; expected one of {', '.join(known)}, lift:NAME, or module:function for "
-            "your own"
+            f"verifier: got {shortened(name)}; expected one of {', '.join(known)}, lift:NAME, recycle:NAME, or "
+            "module:function for your own"
         )
     return known[name]
 
@@ -106,6 +109,34 @@ def lift(verifier: Verifier | str) -> Verifier:
 
 def _lifted(one_step: Callable[[DraftTree], Any], tree: DraftTree) -> AcceptanceLaw:
     return lifted(tree, one_step(tree))
+
+
+def recycle(verifier: Verifier | str) -> Verifier:
+    """A verifier of K i.i.d. paths that goes on where its correction token was drafted (`algorithms.recycling`).
+
+    Args:
+        verifier: the verifier or its name: token, bv, gbv, or a user's own that has `Verifier.blind_below`. One that
+            looks at the first path only goes on with the first other path that has its correction token.
+
+    Raises ValueError for a verifier that may have looked at what was drafted below its correction token: going on there
+    would not be lossless.
+
+    >>> recycle("bv").name
+    'recycle:bv'
+    """
+    base = as_verifier(verifier)
+    if not base.blind_below:
+        raise ValueError(
+            f"recycle: got {base.name}, which goes on below every drafted token already, or may have looked at what "
+            "was drafted below the one that it emits; expected one of "
+            + ", ".join(name for name, each in VERIFIERS.items() if each.blind_below)
+        )
+    return Verifier(
+        f"{RECYCLE}{base.name}",
+        partial(recycled, law=base.law),
+        multipath=True,
+        reference=f"{base.name}, recycled; statements 2.1 and 10.1",
+    )
 
 
 def as_verifier(verifier: Verifier | LawFunction | str) -> Verifier:

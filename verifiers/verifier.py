@@ -52,6 +52,8 @@ class Verifier:
         needs: what must be drafted for it to be defined.
         one_step: for one that walks down by a one-step rule (`algorithms.one_step.Rule`), from a drafted tree to that
             rule; such a verifier can be lifted.
+        blind_below: True for one of K paths that does not look at what is drafted below the tokens that it passes
+            by, at any node; such a verifier can be recycled.
         pick_path: for one that picks a path by a fixed ranking of all paths and looks at no other, the function
             that picks, as `greedy_multipath.pick_path`; an exact audit can then take any number of paths.
         scores: for one that picks the path with the largest of independent random scores, the function that says
@@ -67,6 +69,7 @@ class Verifier:
     ordered: bool = True
     needs: Needs = IID_PATHS
     one_step: Callable[[DraftTree], Any] | None = None
+    blind_below: bool = False
     pick_path: Callable[[DraftTree], Any] | None = None
     scores: Callable[[DraftTree], tuple[Any, Any, Any]] | None = None
     one_pass: Callable[[Instance, Any], Any] | None = None

@@ -43,5 +43,10 @@ def budgets(instance: Instance, paths: int) -> Array:
 
 
 VERIFIER = Verifier(
-    "bv", law, multipath=False, reference="arXiv:2403.10444; statements 5.1 to 5.3", one_pass=budgets
+    "bv",
+    law,
+    multipath=False,
+    reference="arXiv:2403.10444; statements 5.1 to 5.3",
+    blind_below=True,
+    one_pass=budgets,
 )

@@ -147,6 +147,7 @@ VERIFIER = Verifier(
     multipath=True,
     reference="arXiv:2602.16961; statements 6.3 and 6.4",
     ordered=False,
+    blind_below=True,
     pick_path=pick_path,
     one_pass=budgets,
 )

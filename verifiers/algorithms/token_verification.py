@@ -49,5 +49,6 @@ VERIFIER = Verifier(
     law,
     multipath=False,
     reference="arXiv:2211.17192, arXiv:2302.01318; statement 5.4",
+    blind_below=True,
     one_pass=budgets,
 )
