@@ -24,8 +24,8 @@ def audit(
         typer.Argument(
             metavar="NAME",
             help=(
-                "token, bv, gbv, nss, specinfer, spectr, traversal, mixed; of drafted trees recursive-rejection, "
-                "greedy, univer, and lift:NAME; or your own as module:function."
+                "token, bv, gbv, nss, specinfer, spectr, traversal, mixed, gumbel-list, recycle:NAME; of drafted trees "
+                "recursive-rejection, greedy, univer, spechub, and lift:NAME; or your own as module:function."
             ),
             show_default=False,
         ),
