@@ -93,6 +93,11 @@ class Place(NamedTuple):
         """(g,): the draft's mass of all tokens but those of the first continuations."""
         return self.tree.pairs.draft_sums(self.nodes, self.tree.arrays.index(self.tokens[:, :first]))
 
+    def over_without(self, share: Array, first: int) -> Array:
+        """(g,): the sums of max(0, draft - share target) over all tokens but those of the first continuations."""
+        tokens = self.tree.arrays.index(self.tokens[:, :first])
+        return self.tree.pairs.over_sums(self.nodes, self.weighted(share), tokens)
+
     def left_without(self, taken: Array, first: int) -> Array:
         """(g,): the sums of max(0, target - taken draft) over all tokens but those of the first continuations."""
         tokens = self.tree.arrays.index(self.tokens[:, :first])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nodebudget.lp.drafting import LikeliestAndSample, WithoutReplacement
 
-from ..arithmetic.arrays import Array, Arrays
+from ..arithmetic.arrays import Arrays
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from ..verifier import Needs, Verifier
-from .one_step import Continuations, Emission, Place
+from .one_step import Continuations, Emission
 from .topdown import top_down
 
 TWO_TOKENS = Needs(
@@ -51,8 +51,11 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
     wanted, hub = here.wanted[:, 0], here.drafted[:, 0]
     others = here.at.draft_without(1)
     both = divide(q, others)  # Q(i, a) + Q(a, i)
-    ahead, behind = _left(arrays, p, q, hub, others)
-    every_ahead, every_behind = _sums(arrays, here.at, hub, others)
+    # What is left of Q(a, i) and of Q(i, a) when i has its part, and of all i together. The sum of the first is a
+    # difference, but has a part of at most q(a) in any chance, so that what cancels does not matter.
+    ahead, behind = xp.minimum(both * hub, positive(both - p)), positive(q - p)
+    every_behind = here.at.over_without(arrays.ones(nodes), 1)
+    every_ahead = positive(divide(here.at.over_without(others + arrays.zero, 1), others) - every_behind)
     needed = positive(wanted - every_ahead)
     kept = ahead * divide(xp.minimum(wanted, every_ahead), every_ahead) + behind * divide(
         xp.minimum(needed, every_behind), every_behind
@@ -64,32 +67,6 @@ def rule(arrays: Arrays, here: Continuations) -> Emission:
     left = xp.stack([arrays.zeros(nodes), positive(p - both)], axis=1)
     accepted = [divide(kept, both), divide(xp.minimum(p, both), both)]
     return Emission(accepted, divide(rest, both), taken, left=left)
-
-
-def _left(arrays: Arrays, p: Array, q: Array, hub: Array, others: Array) -> tuple[Array, Array]:
-    """What is left of Q(a, i) and of Q(i, a) when i has its part, from p(i), q(i), q(a) and 1 - q(a)."""
-    both = arrays.divide(q, others + arrays.zero * q)
-    ahead = arrays.xp.minimum(both * hub, arrays.positive(both - p))
-    return ahead, arrays.positive(q - p)
-
-
-def _sums(arrays: Arrays, at: Place, hub: Array, others: Array) -> tuple[Array, Array]:
-    """The same summed over all tokens i but the hub."""
-    tree, nodes, tokens = at.tree, at.nodes, arrays.index(at.tokens[:, :1])
-
-    def part(some: slice) -> tuple[Array, Array]:
-        weight = None if at.weight is None else at.weight[some]
-        p, q = tree.target_rows(nodes[some]), tree.draft_rows(nodes[some])
-        if weight is not None:
-            p = p * weight[:, None]
-        ahead, behind = _left(arrays, p, q, hub[some][:, None], others[some][:, None])
-        for rows in (ahead, behind):
-            arrays.clear(rows, tokens[some])
-        return arrays.sum(ahead), arrays.sum(behind)
-
-    parts = [part(some) for some in arrays.slices(len(nodes), tree.vocab)]
-    ahead, behind = (arrays.xp.concat(each) for each in zip(*parts, strict=True))
-    return ahead, behind
 
 
 VERIFIER = Verifier(

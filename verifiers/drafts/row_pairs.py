@@ -65,6 +65,10 @@ class RowPairs:
 
         return sums
 
+    def over_sums(self, index: Array, taken: Array, without: Array) -> Array:
+        """(m,), sums of max(0, draft - taken target) over all tokens but those of `without` (m, k)."""
+        return type(self)(self.draft, self.target).left_sums(index, taken, None, without)
+
     def draft_sums(self, index: Array, without: Array) -> Array:
         """(m,), the draft's mass of all tokens but those of `without` (m, k), at nodes (m,) above the leaves."""
 
