@@ -17,11 +17,12 @@ from __future__ import annotations
 from . import plain
 from .drafts import AcceptanceLaw, DraftTree, PathNodes, TreeNodes
 from .expected_tokens import expected_accepted
-from .registry import VERIFIERS, get_verifier, load_verifier, mixed_verifier
+from .registry import TREE_VERIFIERS, VERIFIERS, get_verifier, lift, load_verifier, mixed_verifier, recycle
 from .sampling import sample
 from .verifier import Verifier
 
 __all__ = [
+    "TREE_VERIFIERS",
     "VERIFIERS",
     "AcceptanceLaw",
     "DraftTree",
@@ -30,8 +31,10 @@ __all__ = [
     "Verifier",
     "expected_accepted",
     "get_verifier",
+    "lift",
     "load_verifier",
     "mixed_verifier",
     "plain",
+    "recycle",
     "sample",
 ]
