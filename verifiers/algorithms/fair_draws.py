@@ -1,16 +1,17 @@
 """Fair transport at a node with independent draws from the draft: which draw is chosen (statement 15.5).
 
-The law of the chosen token, nu, is read off one curve: with the tokens in the order of p/q, highest first, Q the draft's
-mass of the first of them and P the target's, F = 1 - (1 - Q)^k over P. The stretches of its greatest convex minorant are
-the cells; within a cell nu is in proportion to p.
+The law of the chosen token, nu, is read off one curve: with the tokens in the order of p/q, highest first, Q the
+draft's mass of the first of them and P the target's, F = 1 - (1 - Q)^k over P. The stretches of its greatest convex
+minorant are the cells; within a cell nu is in proportion to p.
 
 How nu is reached: every draw gets a place in the same order, the highest place wins. A token's **slot** is its own q
 along the order; a place in slot j, uniform there, wins k draws with the density v_j = (what F gains in slot j) / q_j,
-and v falls along the order. Were all draws in their own slots, token y would be chosen with q_y v_y. Within a cell, early
-tokens get too much by that and later ones too little, and as many as are up to any place: so those that get too much,
-first in first out, exchange draft mass with those that get too little. For an amount d, i gives d / (v_i - v_j) of its
-mass a place in slot j, and j as much of its own one in slot i. Within a cell nu/q falls as p/q does, v_i > nu_i/q_i >=
-nu_j/q_j > v_j, so no token gives more than it has, and every slot holds q_j as before.
+and v falls along the order. Were all draws in their own slots, token y would be chosen with q_y v_y. Within a cell,
+early tokens get too much by that and later ones too little: summed from the cell's start never too little, and at its
+end neither. So those that get too much, first in first out, trade places with those that get too little. For an amount
+d, i gives d / (v_i - v_j) of its mass a place in slot j, and j as much of its own one in slot i. Within a cell nu/q
+falls as p/q does: v_i > nu_i/q_i >= nu_j/q_j > v_j, so no token gives more than it has, and every slot holds q_j as
+before.
 """
 
 from __future__ import annotations

@@ -144,12 +144,9 @@ def _step(
         lambda: Rows(*laws, node, tokens, 0 if arrays.exact else ROUNDING),
     )
     emission = rule(arrays, shown)
-    if emission.rows is None:
-        left = left_of(arrays, target, draft, emission.taken, emission.share)
-    else:
-        left = emission.rows()
+    rows = emission.rows or (lambda: left_of(arrays, target, draft, emission.taken, emission.share))
     same = tokens[:, :, None] == tokens[:, None, :]
-    drawn = arrays.divide(left_at(arrays, emission, shown), arrays.sum(left)[:, None])
+    drawn = arrays.divide(left_at(arrays, emission, shown), arrays.sum(rows())[:, None])
     mass = emitted(arrays, emission, same, drawn)
     led = arrays.zeros(count, vocab, paths + 1)
     for j in range(survivors):

@@ -17,7 +17,7 @@ from ..verifier import Needs, Verifier
 from . import nss
 from .fair_draws import Fair, fair_draws
 from .fair_sets import fair_listed, fair_top_sample
-from .one_step import Continuations, Emission, Rule, Rows
+from .one_step import Continuations, Emission, Rows, Rule
 from .survivors import top_down_budgets
 from .topdown import top_down
 
