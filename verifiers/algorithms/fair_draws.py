@@ -17,7 +17,7 @@ before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from nodebudget.lp.drafting.power_sums import power_sum
 from nodebudget.lp.selection.ratio_order import order_tokens
 
 from ..arithmetic.arrays import Array
+from ..drafts.given_rows import COMPILED_FROM
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -50,22 +51,17 @@ def fair_draws(p: Array, q: Array, count: int, rounding: float) -> Fair:
         rounding: how far, relatively, numbers that should be equal may be apart; 0 for rationals.
     """
     live = (p > 0) & (q > 0)
-    tokens = np.flatnonzero(live)
-    order = order_tokens(tokens, p[tokens], q[tokens], len(p), rounding)[::-1]
-    wanted, drafted = p[order], q[order]
-    nu, place = p * 0, np.full(len(p), -1)
-    place[order] = np.arange(len(order))
+    if live.all():  # the usual case of a large vocabulary: without copies
+        order = order_tokens(np.arange(len(p)), p, q, len(p), rounding)[::-1]
+    else:
+        tokens = np.flatnonzero(live)
+        order = order_tokens(tokens, p[tokens], q[tokens], len(p), rounding)[::-1]
     if not len(order):
-        return Fair(nu, lambda drawn: p[drawn] * 0)
-    # The chance that a draw is in none of the slots before: sums from the end, in which nothing cancels.
+        return Fair(p * 0, lambda drawn: p[drawn] * 0)
     unwanted = q[~live].sum() + q[0] * 0
-    missed = np.cumsum(np.concatenate([[unwanted], drafted[::-1]]))[::-1]
-    density = power_sum(count, missed[:-1], missed[1:])
-    gained = density * drafted
-    starts = _cells(gained, wanted)
-    slopes = np.add.reduceat(gained, starts) / np.add.reduceat(wanted, starts)
-    chosen = wanted * np.repeat(slopes, np.diff(starts, append=len(order)))
-    nu[order] = chosen
+    compiled = _compiled() if p.dtype != object and len(p) >= COMPILED_FROM else None
+    curve = _compiled_curve if compiled else _curve
+    density, starts, nu, place = curve(p, q, order, unwanted, count)
 
     def choose(drawn: Ints) -> Array:
         chances = p[drawn] * 0
@@ -80,12 +76,52 @@ def fair_draws(p: Array, q: Array, count: int, rounding: float) -> Fair:
         if wins.sum() == 1:
             chances[first[wins]] = q[0] * 0 + 1
             return chances
-        own = slice(start, end)
-        slots = _Slots(drafted[own], density[own], gained[own] - chosen[own])
+        tokens, won = order[start:end], density[start:end]
+        slots = _Slots(q[tokens], won, won * q[tokens] - nu[tokens])
         chances[first[wins]] = slots.highest(places[wins] - start, copies[wins])
         return chances
 
     return Fair(nu, choose)
+
+
+Curve = tuple[Array, Ints, Array, Ints]
+"""The density of each slot and where cells start, in the order; nu of each token and its place, -1 off the order."""
+
+
+def _curve(p: Array, q: Array, order: Ints, unwanted: Any, count: int) -> Curve:
+    """The curve for the tokens of an order (n,); `unwanted` is the draft's mass where the target has none."""
+    wanted, drafted = p[order], q[order]
+    nu, place = p * 0, np.full(len(p), -1)
+    place[order] = np.arange(len(order))
+    # The chance that a draw is in none of the slots before: sums from the end, in which nothing cancels.
+    missed = np.cumsum(np.concatenate([[unwanted], drafted[::-1]]))[::-1]
+    density = power_sum(count, missed[:-1], missed[1:])
+    gained = density * drafted
+    starts = _cells(gained, wanted)
+    slopes = np.add.reduceat(gained, starts) / np.add.reduceat(wanted, starts)
+    nu[order] = wanted * np.repeat(slopes, np.diff(starts, append=len(order)))
+    return density, starts, nu, place
+
+
+def _compiled_curve(p: Array, q: Array, order: Ints, unwanted: float, count: int) -> Curve:
+    """The same in compiled code."""
+    size = len(order)
+    density, ups, acrosses = np.empty(size), np.empty(size), np.empty(size)
+    starts, nu, place = np.empty(size, dtype=np.int64), np.zeros(len(p)), np.full(len(p), -1)
+    cells = _compiled().curve(
+        np.ascontiguousarray(order), p, q, unwanted, count, density, starts, ups, acrosses, nu, place
+    )
+    return density, starts[:cells], nu, place
+
+
+@cache
+def _compiled() -> Any:
+    """The curve in compiled code; None where numba is not installed."""
+    try:
+        from ..arithmetic import fair_curves
+    except ImportError:
+        return None
+    return fair_curves
 
 
 def _cells(gained: Array, wanted: Array) -> Ints:
