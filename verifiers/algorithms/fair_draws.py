@@ -61,7 +61,7 @@ def fair_draws(p: Array, q: Array, count: int, rounding: float) -> Fair:
     unwanted = q[~live].sum() + q[0] * 0
     compiled = _compiled() if p.dtype != object and len(p) >= COMPILED_FROM else None
     curve = _compiled_curve if compiled else _curve
-    density, starts, nu, place = curve(p, q, order, unwanted, count)
+    drafted, density, over, starts, nu, place = curve(p, q, order, unwanted, count)
 
     def choose(drawn: Ints) -> Array:
         chances = p[drawn] * 0
@@ -76,20 +76,33 @@ def fair_draws(p: Array, q: Array, count: int, rounding: float) -> Fair:
         if wins.sum() == 1:
             chances[first[wins]] = q[0] * 0 + 1
             return chances
-        tokens, won = order[start:end], density[start:end]
-        slots = _Slots(q[tokens], won, won * q[tokens] - nu[tokens])
+        slots = _Slots(drafted[start:end], density[start:end], over[start:end])
         chances[first[wins]] = slots.highest(places[wins] - start, copies[wins])
         return chances
 
     return Fair(nu, choose)
 
 
-Curve = tuple[Array, Ints, Array, Ints]
-"""The density of each slot and where cells start, in the order; nu of each token and its place, -1 off the order."""
+class Curve(NamedTuple):
+    """What is read off the curve at a node, for the tokens of an order (n,).
+
+    Attributes:
+        drafted, density: (n,), q of the tokens and the density of their slots.
+        over: (n,), by how much a token would be chosen too often with all draws in their own slots.
+        starts: (c,), where the cells start.
+        nu, place: (V,), the law of the chosen token, and where tokens are in the order, -1 off it.
+    """
+
+    drafted: Array
+    density: Array
+    over: Array
+    starts: Ints
+    nu: Array
+    place: Ints
 
 
 def _curve(p: Array, q: Array, order: Ints, unwanted: Any, count: int) -> Curve:
-    """The curve for the tokens of an order (n,); `unwanted` is the draft's mass where the target has none."""
+    """The curve along an order; `unwanted` is the draft's mass where the target has none."""
     wanted, drafted = p[order], q[order]
     nu, place = p * 0, np.full(len(p), -1)
     place[order] = np.arange(len(order))
@@ -99,19 +112,19 @@ def _curve(p: Array, q: Array, order: Ints, unwanted: Any, count: int) -> Curve:
     gained = density * drafted
     starts = _cells(gained, wanted)
     slopes = np.add.reduceat(gained, starts) / np.add.reduceat(wanted, starts)
-    nu[order] = wanted * np.repeat(slopes, np.diff(starts, append=len(order)))
-    return density, starts, nu, place
+    chosen = wanted * np.repeat(slopes, np.diff(starts, append=len(order)))
+    nu[order] = chosen
+    return Curve(drafted, density, gained - chosen, starts, nu, place)
 
 
 def _compiled_curve(p: Array, q: Array, order: Ints, unwanted: float, count: int) -> Curve:
     """The same in compiled code."""
-    size = len(order)
-    density, ups, acrosses = np.empty(size), np.empty(size), np.empty(size)
-    starts, nu, place = np.empty(size, dtype=np.int64), np.zeros(len(p)), np.full(len(p), -1)
+    drafted, density, over, slopes = np.empty((4, len(order)))
+    starts, nu, place = np.empty(len(order), dtype=np.int64), np.zeros(len(p)), np.full(len(p), -1)
     cells = _compiled().curve(
-        np.ascontiguousarray(order), p, q, unwanted, count, density, starts, ups, acrosses, nu, place
+        np.ascontiguousarray(order), p, q, unwanted, count, drafted, density, over, starts, slopes, nu, place
     )
-    return density, starts[:cells], nu, place
+    return Curve(drafted, density, over, starts[:cells], nu, place)
 
 
 @cache
@@ -144,12 +157,7 @@ def _cells(gained: Array, wanted: Array) -> Ints:
 
 
 class _Slots:
-    """Where the draws of one cell are placed.
-
-    Attributes:
-        drafted, density: (n,), q and v of the cell's tokens in their order.
-        over: (n,), by how much a token would be chosen too often with all draws in their own slots.
-    """
+    """Where the draws of one cell are placed, from the `Curve` of its tokens."""
 
     def __init__(self, drafted: Array, density: Array, over: Array) -> None:
         self.drafted, self.density, self.over = drafted, density, over

@@ -24,14 +24,15 @@ def curve(
     draft: Array,
     unwanted: float,
     count: int,
+    drafted: Array,
     density: Array,
+    over: Array,
     starts: Array,
-    ups: Array,
-    acrosses: Array,
+    slopes: Array,
     nu: Array,
     place: Array,
 ) -> int:
-    """Fill in the density of each slot (n,), the cells' starts, steps up and across (n,), nu and places (V,).
+    """Fill in what `fair_draws.Curve` has, with the cells' starts and slopes in arrays (n,) as well.
 
     Returns how many cells there are. `order` (n,) are the tokens that both laws give mass, `unwanted` is the mass of
     the draft where the target has none.
@@ -39,20 +40,26 @@ def curve(
     tokens = order.size
     after = unwanted
     for i in range(tokens - 1, -1, -1):
-        missed = after + draft[order[i]]
+        drafted[i] = draft[order[i]]
+        missed = after + drafted[i]
         density[i] = power_sum(count, missed, after)
         after = missed
+    # What a cell spans upwards and across, while it may still grow.
+    ups, acrosses = slopes, over
     cells = 0
     for i in range(tokens):
-        start, up, across = i, density[i] * draft[order[i]], target[order[i]]
+        start, up, across = i, density[i] * drafted[i], target[order[i]]
         while cells > 0 and ups[cells - 1] * across >= up * acrosses[cells - 1]:
             cells -= 1
             start, up, across = starts[cells], up + ups[cells], across + acrosses[cells]
         starts[cells], ups[cells], acrosses[cells] = start, up, across
         cells += 1
     for cell in range(cells):
-        slope = ups[cell] / acrosses[cell]
+        slopes[cell] = ups[cell] / acrosses[cell]
+    for cell in range(cells):
         for i in range(starts[cell], starts[cell + 1] if cell + 1 < cells else tokens):
-            nu[order[i]] = slope * target[order[i]]
+            chosen = slopes[cell] * target[order[i]]
+            nu[order[i]] = chosen
             place[order[i]] = i
+            over[i] = density[i] * drafted[i] - chosen
     return cells
