@@ -29,6 +29,8 @@ def fair_top_sample(p: Array, q: Array, top: Ints, sampled: bool) -> Fair:
     Off top the cells are the ratios p/ms from the highest down to where the last cell begins, that of top: below a
     slope s, nu = ms; else nu = s p, and what is missing to ms goes to top in proportion to p.
 
+    To be read: `nodebudget.verifiers.plain.transport_sample`, the same in Fractions.
+
     Args:
         p, q: (V,), rationals or floats.
         top: the likeliest tokens.

@@ -20,6 +20,8 @@ from nodebudget.verifiers.algorithms.fair_draws import fair_draws
 from nodebudget.verifiers.algorithms.fair_sets import SUPPORT_LIMIT, fair_listed, fair_top_sample
 from nodebudget.verifiers.audit import audit_exact
 from nodebudget.verifiers.plain.shared import Number, Row
+from nodebudget.verifiers.plain.slots import Places
+from nodebudget.verifiers.plain.slots import chosen as chosen_by_place
 from nodebudget.verifiers.plain.trees import walk
 from nodebudget.verifiers.verifier import ANY_DRAFTING
 
@@ -238,10 +240,10 @@ def test_a_large_vocabulary_is_lossless_at_the_root(vocab: int) -> None:
     assert missed < 0.01
 
 
-Chosen = Callable[[Row, plain.transport.Places, list[int]], dict[int, Number]]
+Chosen = Callable[[Row, Places, list[int]], dict[int, Number]]
 
 
-def by_id(q: Row, places: plain.transport.Places, tokens: list[int]) -> dict[int, Number]:
+def by_id(q: Row, places: Places, tokens: list[int]) -> dict[int, Number]:
     """The highest slot wins, and within a slot the smallest id."""
     chances = dict.fromkeys(tokens, Fraction(0))
     for slots in itertools.product(*(places[y].items() for y in tokens)):
@@ -254,7 +256,7 @@ def by_id(q: Row, places: plain.transport.Places, tokens: list[int]) -> dict[int
     return chances
 
 
-def own_slots(q: Row, places: plain.transport.Places, tokens: list[int]) -> dict[int, Number]:
+def own_slots(q: Row, places: Places, tokens: list[int]) -> dict[int, Number]:
     """No trade of places: the token that is first in the order."""
     return {next(y for y in places if y in tokens): Fraction(1)}
 
@@ -275,7 +277,7 @@ def emit_uncontracted(P: Row, q: Row, tokens: list[int]) -> Row:
         worth = 1 - (1 - sum(q[y] for y in cell)) ** len(tokens)
         for y in cell:
             wrong[y] = P[y] * worth / sum(P[x] for x in cell)
-    return plain.transport.accept_chosen(P, wrong, plain.transport.chosen(q, places, tokens))
+    return plain.transport.accept_chosen(P, wrong, chosen_by_place(q, places, tokens))
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def test_control_faults_are_found(emit: Callable[[Row, Row, list[int]], Row]) ->
     instance = NODES["cells"]
     sound = Verifier(
         "a control",
-        plain.on_drawn_tree(lambda tree: partial(walk, emit=partial(emit_by, plain.transport.chosen))),
+        plain.on_drawn_tree(lambda tree: partial(walk, emit=partial(emit_by, chosen_by_place))),
         True,
         "sound",
         needs=ANY_DRAFTING,

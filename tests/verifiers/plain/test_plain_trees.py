@@ -52,7 +52,7 @@ def lifted_greedy(tree: DraftTree) -> TreeLaw:
 
 def transport(tree: DraftTree) -> TreeLaw:
     if isinstance(tree.drafting, LikeliestAndSample):
-        return partial(plain.transport.law_top_sample, counts=counts_of(tree))
+        return partial(plain.transport_sample.law, counts=counts_of(tree))
     return plain.transport.law
 
 
@@ -63,7 +63,7 @@ def lifted_transport(tree: DraftTree) -> TreeLaw:
 
     def law(drawn: Drawn, target: Laws, draft: Laws) -> Outcomes:
         ms = plain.trees.off_top(drawn, draft, counts)
-        return plain.lift.law(drawn, target, ms, plain.transport.emit_top_sample)
+        return plain.lift.law(drawn, target, ms, plain.transport_sample.emit)
 
     return law
 
