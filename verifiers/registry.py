@@ -34,7 +34,7 @@ FILES = (
 )
 """The files in algorithms/ that end with a `VERIFIER`, in the order of tables: a new file is one line here."""
 
-TREE_FILES = ("recursive_rejection", "greedy_tree", "univer", "spechub", "gumbel_list")
+TREE_FILES = ("recursive_rejection", "greedy_tree", "univer", "transport", "spechub", "gumbel_list")
 """Likewise, for verifiers of drafted trees."""
 
 
@@ -80,8 +80,8 @@ def lift(verifier: Verifier | str) -> Verifier:
     """The lift of a verifier that walks down by a one-step rule: it decides from the leaves up (statement 14.2).
 
     Args:
-        verifier: the verifier or its name: nss, specinfer, spectr, recursive-rejection, greedy, or a user's own that
-            has `Verifier.one_step`.
+        verifier: the verifier or its name: nss, specinfer, spectr, recursive-rejection, greedy, transport, or a user's
+            own that has `Verifier.one_step`.
 
     The lift needs what is drafted below siblings to be independent: trees grown node by node, or K i.i.d. paths.
 

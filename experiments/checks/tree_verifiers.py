@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -19,14 +20,15 @@ from nodebudget.lp.drafting.grown import Counted
 from nodebudget.lp.drafting.supports import support
 from nodebudget.lp.numbers.rationals import exact_array, fmpq_array, to_fraction
 from nodebudget.verifiers import DraftTree, TreeNodes, Verifier, get_verifier
-from nodebudget.verifiers.algorithms.one_step import answer, residual_rows
+from nodebudget.verifiers.algorithms.one_step import answer
+from nodebudget.verifiers.algorithms.residuals import residual_rows
 from nodebudget.verifiers.audit import ExactAudit, audit_exact
 
 from .drafts import cases, certified
 from .grid import Case, Grid
 from .statement import Outcome, Statement
 
-RULES = ("nss", "recursive-rejection", "greedy")
+RULES = ("nss", "recursive-rejection", "greedy", "transport")
 """The verifiers with one-step rules that are checked, by name."""
 
 WEIGHTS = (Fraction(1), Fraction(3, 5), Fraction(1, 7))
@@ -89,6 +91,7 @@ def one_draw(depth: int) -> list[tuple[str, Drafting]]:
         ("recursive-rejection", WithReplacement(*ones)),
         ("recursive-rejection", WithoutReplacement(*ones)),
         ("greedy", LikeliestAndSample(*ones)),
+        ("transport", WithReplacement(*ones)),
     ]
 
 
@@ -162,6 +165,39 @@ def check_greedy(grid: Grid) -> Outcome:
     return check_rule(grid, "greedy")
 
 
+def check_transport(grid: Grid) -> Outcome:
+    return check_rule(grid, "transport")
+
+
+def check_most_at_a_node(grid: Grid) -> Outcome:
+    """What transport accepts at the root is the min over S of F(S) + W p(off S), for all S."""
+    outcome = Outcome()
+    for case, drafting, name in audited(grid):
+        if name != "transport":
+            continue
+        assert isinstance(drafting, GrownTree)
+        instance = case.instance
+        law = list(instance.target_law(0))
+        children = list(instance.tree.children(0))
+        for weight in WEIGHTS:
+            outcome.instances += 1
+            accepted = Fraction(0)
+            for tokens, chance, emitted, _ in answers(get_verifier(name), instance, 0, drafting, weight):
+                accepted += to_fraction(chance) * sum(to_fraction(emitted[y]) for y in set(tokens))
+            most = min(
+                drafting.hit_probability(
+                    instance, tuple(z for z, kept in zip(children, chosen, strict=True) if kept)
+                )
+                + weight * sum((p for p, kept in zip(law, chosen, strict=True) if not kept), Fraction(0))
+                for chosen in itertools.product((False, True), repeat=len(children))
+            )
+            # A token that leads out of its acceptance into the residual may still be one that was drawn.
+            outcome.expect(
+                accepted == most, f"{case.label}, {drafting}, W = {weight}: {accepted}, not {most}"
+            )
+    return outcome
+
+
 def check_value_of_the_lift(grid: Grid) -> Outcome:
     """V(z, W) = E sum_j [a_j + (1 - a_1 - .. - a_(j-1)) V(z t_j, W(z t_j))], for draws without copies below a node."""
     outcome = Outcome()
@@ -196,6 +232,8 @@ STATEMENTS = (
     Statement("14.2", "the lift of a one-step rule is lossless", check_lift),
     Statement("14.3", "with one draw the lift is block verification", check_one_draw),
     Statement("14.4", "the value of the lift", check_value_of_the_lift),
+    Statement("15.1", "transport accepts the most that is possible at a node", check_most_at_a_node),
     Statement("15.2", "recursive rejection emits W p at a node", check_recursive_rejection),
     Statement("15.3", "greedy tree sampling emits W p at a node", check_greedy),
+    Statement("15.5", "fair transport emits W p at a node", check_transport),
 )

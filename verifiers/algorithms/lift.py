@@ -11,7 +11,8 @@ from ..arithmetic.arrays import Array, Arrays
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
 from ..verifier import ANY_DRAFTING, IID_PATHS, Needs
-from .one_step import Answer, Rule, answer, first_copies, places, residual_rows
+from .one_step import Answer, Rule, answer, first_copies
+from .residuals import places, residual_rows
 
 
 def grown_only(needs: Needs) -> Needs:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arithmetic.arrays import Array, Arrays
-from ..drafts.laws import residual_laws
 from ..drafts.paths import DraftTree
 from ..drafts.row_pairs import left_of
 from ..drafts.tree_nodes import Family, Ints
@@ -38,6 +37,25 @@ class Emission(NamedTuple):
     rows: Callable[[], Array] | None = None
 
 
+class Rows(NamedTuple):
+    """The laws at g nodes as a whole, for a rule that has to look at all tokens.
+
+    Attributes:
+        target, draft: (r, V), laws of their own memory, without weights.
+        row: int array (g,), which of the rows each node has.
+        tokens: int array (g, m), the continuations' tokens.
+        rounding: how far, relatively, numbers that should be equal may be apart; 0 for rationals.
+        lengths: int array (g,), the numbers of tokens from the root to the nodes, or None where there is no tree.
+    """
+
+    target: Array
+    draft: Array
+    row: Ints
+    tokens: Ints
+    rounding: float
+    lengths: Ints | None = None
+
+
 class Continuations(NamedTuple):
     """What a rule is shown at g nodes, each with m continuations.
 
@@ -48,6 +66,7 @@ class Continuations(NamedTuple):
         wanted, drafted: (g, m), the target's and the draft's probabilities of the continuations.
         left: from taken (g,) to the sums of max(0, target - taken draft) over all tokens, (g,).
         served: gives a function from shares (g,) to the sums of min(draft, share target) over all tokens, (g,).
+        rows: gives the laws as a whole.
         none: (g,), 1 - W, or None where W = 1.
         at: what else a rule may ask: the nodes and their rows (`Place`), or None where there is no tree.
     """
@@ -56,6 +75,7 @@ class Continuations(NamedTuple):
     drafted: Array
     left: Callable[[Array], Array]
     served: Callable[[], Callable[[Array], Array]]
+    rows: Callable[[], Rows]
     none: Array | None = None
     at: Place | None = None
 
@@ -159,11 +179,12 @@ def answer(
         drafted,
         lambda taken: at.weighted(tree.pairs.left_sums(here, at.scaled(taken))),
         lambda: _served(at),
+        lambda: _rows(at),
         none,
         at,
     )
     emission = rule(arrays, shown)
-    at_tokens = left_at(arrays, emission, shown) if emission.left is None else emission.left
+    at_tokens = left_at(arrays, emission, shown)
     same = tokens[:, :, None] == tokens[:, None, :]
     first = arrays.index(first_copies(tokens)) > 0
     share = None if emission.share is None else at.weighted(emission.share)
@@ -193,6 +214,12 @@ def _served(at: Place) -> Callable[[Array], Array]:
     return lambda share: served(at.weighted(share))
 
 
+def _rows(at: Place) -> Rows:
+    tree, nodes = at.tree, at.family.nodes
+    target, draft = tree.pairs.target.laws(at.nodes), tree.pairs.draft.laws(at.nodes)
+    return Rows(target, draft, np.arange(len(nodes)), at.tokens, tree.rounding, tree.nodes.lengths[nodes])
+
+
 def first_copies(tokens: Ints) -> Ints:
     """bool array (g, m): the continuations whose tokens do not come before in their rows (g, m)."""
     same = tokens[:, :, None] == tokens[:, None, :]
@@ -200,65 +227,10 @@ def first_copies(tokens: Ints) -> Ints:
     return first
 
 
-def residual_rows(
-    tree: DraftTree, families: Sequence[Family], residuals: Sequence[Residual]
-) -> Callable[[Array], Array]:
-    """From nodes (m,) to (m, V), the laws of Y given that the walk leaves the tree there; the target's where it ends.
-
-    Args:
-        tree: the drafted tree.
-        families: of its nodes, all that have continuations.
-        residuals: what is left of the target at each family.
-    """
-    arrays, xp, nodes = tree.arrays, tree.arrays.xp, tree.nodes
-    drafted = np.zeros((len(nodes), max(family.children.shape[1] for family in families)), dtype=np.int64)
-    for family in families:
-        tokens = nodes.token[family.children]
-        # A node with fewer continuations names its first one again.
-        drafted[family.nodes] = tokens[:, :1]
-        drafted[family.nodes, : tokens.shape[1]] = tokens
-    continuations, ends, where = (
-        arrays.index(drafted),
-        arrays.index(nodes.ends),
-        arrays.index(places(tree, families)),
-    )
-
-    def at_nodes(parts: Sequence[Array]) -> Array:
-        return arrays.take(xp.concat([*parts, arrays.zeros(1, *parts[0].shape[1:])]), where)
-
-    taken_at = at_nodes([residual.taken for residual in residuals])
-    shares = [residual.share for residual in residuals if residual.share is not None]
-    share_at = at_nodes(shares) if shares else None
-    tables = [residual.rows for residual in residuals if residual.rows is not None]
-
-    def rows(index: Array) -> Array:
-        leaf = arrays.take(ends, index) > 0
-        inner = xp.where(leaf, 0, index)
-
-        def left() -> Array:
-            if tables:
-                remaining = arrays.take(at_nodes([table() for table in tables]), inner)
-            else:
-                share = None if share_at is None else arrays.take(share_at, inner)
-                remaining, _ = tree.pairs.left_rows(inner, arrays.take(taken_at, inner), share)
-            arrays.clear(remaining, arrays.take(continuations, inner))
-            return remaining
-
-        return residual_laws(tree, index, left, ~leaf)
-
-    return rows
-
-
-def places(tree: DraftTree, families: Sequence[Family]) -> Ints:
-    """(nodes.inner,): where each inner node is among the members of all families; behind them where it is in none."""
-    members = np.concatenate([family.nodes for family in families])
-    place = np.full(tree.nodes.inner, len(members))
-    place[members] = np.arange(len(members))
-    return place
-
-
 def left_at(arrays: Arrays, emission: Emission, here: Continuations) -> Array:
     """(g, m): the residual, not divided by its sum, at the continuations."""
+    if emission.left is not None:
+        return emission.left
     return left_of(arrays, here.wanted, here.drafted + arrays.zero, emission.taken, emission.share)
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from nodebudget.lp import Instance
 from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.numbers.rationals import settled
+from nodebudget.lp.selection.ratio_order import ROUNDING
 
 from ..arithmetic.arrays import Array, Arrays
 from ..drafts.row_pairs import left_of
-from .one_step import Continuations, Rule, emitted, left_at
+from .one_step import Continuations, Rows, Rule, emitted, left_at
 
 WORK_LIMIT = {True: 300_000, False: 12_000_000}
 """Most continuations times tokens, over the nodes above the leaves, for exact instances and for float ones."""
@@ -132,6 +133,7 @@ def _step(
         chance = chance * draft[node, tokens[:, j]]
     drafted = np.flatnonzero(chance != 0)
     tokens, node, chance = tokens[drafted], node[drafted], chance[drafted]
+    laws = target, draft
     target, draft = target[node], draft[node]
     wanted, masses = (np.take_along_axis(law, tokens, axis=1) for law in (target, draft))
     shown = Continuations(
@@ -139,11 +141,12 @@ def _step(
         masses,
         lambda taken: arrays.sum(left_of(arrays, target, draft + arrays.zero, taken, None)),
         lambda: lambda share: arrays.sum(np.minimum(draft, target * share[:, None])),
+        lambda: Rows(*laws, node, tokens, 0 if arrays.exact else ROUNDING),
     )
     emission = rule(arrays, shown)
-    total = arrays.sum(left_of(arrays, target, draft, emission.taken, emission.share))
+    rows = emission.rows or (lambda: left_of(arrays, target, draft, emission.taken, emission.share))
     same = tokens[:, :, None] == tokens[:, None, :]
-    drawn = arrays.divide(left_at(arrays, emission, shown), total[:, None])
+    drawn = arrays.divide(left_at(arrays, emission, shown), arrays.sum(rows())[:, None])
     mass = emitted(arrays, emission, same, drawn)
     led = arrays.zeros(count, vocab, paths + 1)
     for j in range(survivors):

@@ -7,7 +7,8 @@ import numpy as np
 from ..arithmetic.arrays import Array
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
-from .one_step import Rule, answer, places, residual_rows
+from .one_step import Rule, answer
+from .residuals import places, residual_rows
 
 
 def top_down(tree: DraftTree, rule: Rule) -> AcceptanceLaw:

@@ -2,7 +2,7 @@
 
 Laws are computed in flint rationals (exact trees), numpy floats, or torch tensors on any device. Only what
 `array_api_compat` does not settle between them lives here. Nothing in this file reads a device value on the
-host except `Arrays.read`.
+host except `Arrays.read` and `Arrays.on_host`.
 """
 
 from __future__ import annotations
@@ -93,6 +93,16 @@ class Arrays:
         if self.exact:
             return fmpq_array(to_fraction(value) for value in values)
         return self._send(np.asarray(values, dtype=np.float64), self.dtype)
+
+    def on_host(self, values: Array) -> Array:
+        """Numbers of laws in numpy's memory: rationals as they are, floats in double precision. Waits for a device."""
+        if self.exact:
+            return values
+        return np.asarray(values.detach().cpu() if self.torch else values, dtype=np.float64)
+
+    def from_rows(self, values: Array) -> Array:
+        """What was computed from `on_host`, of any shape, in the numbers of laws again."""
+        return values if self.exact else self._send(values, self.dtype)
 
     def uniforms(self, values: Any) -> Array:
         """Uniform numbers of the host, in double precision or as the rationals that they are."""

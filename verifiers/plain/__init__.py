@@ -12,9 +12,9 @@ Each of these files has one function `law(paths, target, draft)`:
 
 and gives {(Z, Y): Pr[Z, Y given the paths]}: Z is the accepted context, Y the token that is emitted after it.
 
-Of drafted trees that are no paths: `recursive_rejection.py`, `greedy.py`, `spechub.py` and `lift.py`, with
-`trees.py`. There `law(drawn, target, draft)` is given `drawn`, {context: [the tokens that were drawn after it, in
-order, with copies]}.
+Of drafted trees that are no paths: `recursive_rejection.py`, `greedy.py`, `spechub.py`, `transport.py`,
+`transport_sample.py` and `lift.py`, with `trees.py`. There `law(drawn, target, draft)` is given `drawn`, {context: [the
+tokens that were drawn after it, in order, with copies]}.
 Nothing here is fast. The fast twins are in `nodebudget.verifiers.algorithms`, and the tests compare the two exactly.
 `on_tree(law)` is the same law as a function of a `DraftTree`, for the judges in `nodebudget.verifiers.audit`.
 
@@ -39,6 +39,8 @@ from . import (
     specinfer,
     spectr,
     token,
+    transport,
+    transport_sample,
     traversal,
 )
 from .adapter import on_tree
@@ -58,5 +60,7 @@ __all__ = [
     "specinfer",
     "spectr",
     "token",
+    "transport",
+    "transport_sample",
     "traversal",
 ]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .shared import Context, Laws, Outcomes, Row, accept, excess, normalised
-from .trees import Drawn, walk
+from .shared import Laws, Outcomes, Row, accept, excess, normalised
+from .trees import Drawn, off_top, walk
 
 
 def law(drawn: Drawn, target: Laws, draft: Laws, counts: Sequence[int]) -> Outcomes:
@@ -17,12 +17,7 @@ def law(drawn: Drawn, target: Laws, draft: Laws, counts: Sequence[int]) -> Outco
     See `nodebudget.verifiers.plain` for the other arguments.
     """
 
-    def row(z: Context) -> Row:
-        """ms: the draft off the likeliest m - 1 tokens, renormalised; all zeros where none has mass."""
-        q, top = draft(z), drawn.get(z, [])[: counts[len(z)] - 1]
-        return normalised([0 if y in top else mass for y, mass in enumerate(q)])
-
-    return walk(drawn, target, row, emit)
+    return walk(drawn, target, off_top(drawn, draft, counts), emit)
 
 
 def emit(p: Row, ms: Row, tokens: list[int]) -> Row:

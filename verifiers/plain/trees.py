@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..drafts.laws import AcceptanceLaw
 from ..drafts.paths import DraftTree
-from .shared import Context, Emit, Laws, Outcomes, Row
+from .shared import Context, Emit, Laws, Outcomes, Row, normalised
 
 Drawn = dict[Context, list[int]]
 """The tokens that were drawn after each context, in order, copies repeated; a context without any may be missing."""
@@ -28,6 +28,19 @@ def walk(drawn: Drawn, target: Laws, draft: Laws, emit: Emit, z: Context = ()) -
         below = walk(drawn, target, draft, emit, (*z, y)) if y in tokens and mass else {(z, y): 1}
         out |= {outcome: mass * chance for outcome, chance in below.items()}
     return out
+
+
+def off_top(drawn: Drawn, draft: Laws, counts: Sequence[int]) -> Laws:
+    """ms: the draft off the likeliest m - 1 tokens, renormalised; all zeros where none has mass.
+
+    m = counts[length of the context], and the likeliest ones are the first that were drawn.
+    """
+
+    def row(z: Context) -> Row:
+        q, top = draft(z), drawn.get(z, [])[: counts[len(z)] - 1]
+        return normalised([0 if y in top else mass for y, mass in enumerate(q)])
+
+    return row
 
 
 def on_drawn_tree(law: Callable[[DraftTree], TreeLaw]) -> Callable[[DraftTree], AcceptanceLaw]:

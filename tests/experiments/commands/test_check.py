@@ -277,8 +277,10 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("14.2", tree_verifiers, "get_verifier", not_lifted),
     ("14.3", tree_verifiers, "get_verifier", not_lifted),
     ("14.4", tree_verifiers, "get_verifier", not_lifted),
+    ("15.1", tree_verifiers, "get_verifier", as_if_with_replacement),
     ("15.2", tree_verifiers, "get_verifier", as_if_with_replacement),
     ("15.3", tree_verifiers, "get_verifier", as_if_with_replacement),
+    ("15.5", tree_verifiers, "get_verifier", as_if_with_replacement),
     ("12.4", mixed, "mixed_value", lambda grid, case, paths: 2.0 * case.instance.depth),
 ]  # fmt: skip
 

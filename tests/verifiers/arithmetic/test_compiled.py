@@ -14,10 +14,10 @@ import pytest
 import torch
 from nodebudget.lp.drafting import power_sums
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, sample
-from nodebudget.verifiers.algorithms import greedy_multipath
+from nodebudget.verifiers.algorithms import fair_draws, greedy_multipath
 from nodebudget.verifiers.algorithms import picked as picked_module
 from nodebudget.verifiers.algorithms.picked import CompiledPicked, compiled_pick
-from nodebudget.verifiers.arithmetic import ratio_keys, skewed_sums
+from nodebudget.verifiers.arithmetic import fair_curves, ratio_keys, skewed_sums
 from nodebudget.verifiers.drafts import given_rows
 from nodebudget.verifiers.drafts.row_pairs import CompiledPairs
 
@@ -264,3 +264,19 @@ def test_code_that_is_compiled_into_another_file_is_known_there() -> None:
     """Else numba would go on with what it compiled before the change."""
     compiled_in = b"".join(Path(module.__file__).read_bytes() for module in (ratio_keys, power_sums))
     assert hashlib.sha256(compiled_in).hexdigest()[:16] == skewed_sums.COMPILED_IN
+    assert hashlib.sha256(Path(power_sums.__file__).read_bytes()).hexdigest()[:16] == fair_curves.COMPILED_IN
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.3])
+def test_fair_transport_is_the_same_in_compiled_code(zeros: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    p, q = (law * (rng.random(400) >= zeros) for law in rng.dirichlet(np.full(400, 0.3), size=2))
+    p, q = p / p.sum(), q / q.sum()
+    fast = fair_draws.fair_draws(p, q, 3, 4e-15)
+    monkeypatch.setattr(fair_draws, "_compiled", lambda: None)
+    slow = fair_draws.fair_draws(p, q, 3, 4e-15)
+    np.testing.assert_allclose(fast.nu, slow.nu, rtol=1e-12, atol=0)
+    live = np.flatnonzero(q)
+    for _ in range(50):
+        drawn = rng.choice(live, size=3)
+        np.testing.assert_allclose(fast.choose(drawn), slow.choose(drawn), rtol=0, atol=1e-12)

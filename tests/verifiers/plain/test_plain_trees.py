@@ -44,11 +44,26 @@ def lifted_greedy(tree: DraftTree) -> TreeLaw:
     counts = counts_of(tree)
 
     def law(drawn: Drawn, target: Laws, draft: Laws) -> Outcomes:
-        def draft_off_top(z: tuple[int, ...]) -> Row:
-            top = drawn.get(z, [])[: counts[len(z)] - 1]
-            return plain.shared.normalised([0 if y in top else mass for y, mass in enumerate(draft(z))])
+        ms = plain.trees.off_top(drawn, draft, counts)
+        return plain.lift.law(drawn, target, ms, plain.greedy.emit)
 
-        return plain.lift.law(drawn, target, draft_off_top, plain.greedy.emit)
+    return law
+
+
+def transport(tree: DraftTree) -> TreeLaw:
+    if isinstance(tree.drafting, LikeliestAndSample):
+        return partial(plain.transport_sample.law, counts=counts_of(tree))
+    return plain.transport.law
+
+
+def lifted_transport(tree: DraftTree) -> TreeLaw:
+    if not isinstance(tree.drafting, LikeliestAndSample):
+        return partial(plain.lift.law, emit=plain.transport.emit)
+    counts = counts_of(tree)
+
+    def law(drawn: Drawn, target: Laws, draft: Laws) -> Outcomes:
+        ms = plain.trees.off_top(drawn, draft, counts)
+        return plain.lift.law(drawn, target, ms, plain.transport_sample.emit)
 
     return law
 
@@ -60,6 +75,7 @@ def counts_of(tree: DraftTree) -> tuple[int, ...]:
 
 DRAWS = ("with:2,2", "with:3,1", "without:2,2", "without:3,1")
 PAIRS = ("top-sample:2,2", "without:2,2")
+INDEPENDENT = ("iid:2", "with:2,2", "with:3,1", "top-sample:2,2")
 TWINS: dict[str, tuple[Callable[[DraftTree], TreeLaw], tuple[str, ...]]] = {
     "recursive-rejection": (recursive, DRAWS),
     "greedy": (greedy, ("top-sample:2,2", "top-sample:3,1")),
@@ -68,11 +84,15 @@ TWINS: dict[str, tuple[Callable[[DraftTree], TreeLaw], tuple[str, ...]]] = {
     "lift:greedy": (lifted_greedy, ("top-sample:1,2",)),
     "spechub": (lambda tree: plain.spechub.law, PAIRS),
     "lift:spechub": (lambda tree: partial(plain.lift.law, emit=plain.spechub.emit), PAIRS),
+    "transport": (transport, INDEPENDENT),
+    "lift:transport": (lifted_transport, INDEPENDENT),
 }
 CASES = [(name, spec, case) for name, (_, specs) in TWINS.items() for spec in specs for case in INSTANCES]
 
 
 def fitting(spec: str, instance: Instance) -> Drafting:
+    if spec.startswith("iid"):
+        return parse_drafting(spec)
     last = spec.rpartition(",")[2] if spec == "top-sample:2,2" else "1"
     return parse_drafting(spec + f",{last}" * (instance.depth - 2))
 
@@ -100,12 +120,12 @@ def test_lossless(name: str) -> None:
 @pytest.mark.parametrize("spec", ["with:1,1", "without:1,1", "top-sample:1,1"])
 def test_one_draw_is_token_verification_and_its_lift_is_block_verification(spec: str) -> None:
     """Statement 14.3."""
-    name = "greedy" if spec.startswith("top") else "recursive-rejection"
-    for case in ("flat", "zeros", "one-hot"):
-        instance = INSTANCES[case]
-        for one, other in ((name, "token"), (f"lift:{name}", "bv")):
-            found, wanted = audit_exact(one, instance, drafting=spec), audit_exact(other, instance, 1)
-            assert (found.joint == wanted.joint).all()
+    for name in ("greedy" if spec.startswith("top") else "recursive-rejection", "transport"):
+        for case in ("flat", "zeros", "one-hot"):
+            instance = INSTANCES[case]
+            for one, other in ((name, "token"), (f"lift:{name}", "bv")):
+                found, wanted = audit_exact(one, instance, drafting=spec), audit_exact(other, instance, 1)
+                assert (found.joint == wanted.joint).all()
 
 
 def test_of_paths_recursive_rejection_is_specinfer() -> None:
