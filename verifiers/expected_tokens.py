@@ -55,7 +55,7 @@ def expected_accepted(
     >>> from nodebudget.lp import random_instance
     >>> small = random_instance("iid", 2, 2, seed=1)
     >>> expected_accepted("bv", small, 1), expected_accepted("nss", small, drafting="top:1,2")
-    (Fraction(11, 8), Fraction(3, 2))
+    (Fraction(11, 8), Fraction(1, 1))
     """
     verifier = as_verifier(verifier)
     check_instance(instance)

@@ -112,7 +112,7 @@ class DraftTree:
         >>> uniform = np.full(3, 1 / 3)
         >>> tree = DraftTree.from_paths([[0, 2], [0, 1]], lambda context: uniform, lambda context: uniform)
         >>> tree
-        DraftTree(paths=2, depth=2, vocab=3, nodes=4, float64)
+        DraftTree(paths=2, depth=2, nodes=4, vocab=3, float64)
         """
         nodes = PathNodes(paths)
         rows = [path_rows(name, given, nodes) for name, given in (("target", target), ("draft", draft))]
