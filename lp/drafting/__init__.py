@@ -21,6 +21,7 @@ from .iid_paths import check_paths, hit_probability
 from .listed_trees import ListedTrees
 from .problem import Problem
 from .replacement import Delayed, IidPaths, WithReplacement
+from .specs import parse_drafting
 from .tuples import count_drafted_tuples, drafted_leaves, drafted_tuples
 
 __all__ = [
@@ -47,5 +48,6 @@ __all__ = [
     "enumerate_antichains",
     "hit_probability",
     "is_antichain",
+    "parse_drafting",
     "violated_antichains",
 ]

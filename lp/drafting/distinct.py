@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -66,15 +67,24 @@ class WithoutReplacement(Drawn):
 
     def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
         """Every order of different tokens."""
-        for places in itertools.permutations(range(len(below.tokens)), self.most_children(below, count)):
+        for places in itertools.permutations(range(len(below.tokens)), min(count, len(below.tokens))):
             chance, left = below.shares[places[0]], 1 - below.shares[places[0]]
             for place in places[1:]:
                 chance, left = chance * below.shares[place] / left, left - below.shares[place]
             yield places, chance
 
+    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+        """The elementary symmetric sum of the ways, in every order."""
+        size = min(count, len(ways))
+        sums = [1] + [0] * size
+        for each in ways:
+            for taken in range(size, 0, -1):
+                sums[taken] += sums[taken - 1] * each
+        return sums[size] * math.factorial(size)
+
     def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
         """Different tokens, one after the other."""
-        size = self.most_children(below, count)
+        size = min(count, len(below.tokens))
         return tuple(rng.choice(len(below.tokens), size=size, replace=False, p=below.law()).tolist())
 
 
@@ -106,6 +116,15 @@ class LikeliestAndSample(Drawn):
         mass = sum(below.shares[len(top) :])
         for place in range(len(top), len(below.tokens)):
             yield (*top, place), below.shares[place] / mass
+
+    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+        """Those of the likeliest, with those of each that can be drawn."""
+        top = math.prod(ways[: count - 1])
+        return top * sum(ways[count - 1 :]) if len(ways) >= count else top
+
+    def most_below(self, sizes: Sequence[int], count: int) -> int:
+        """The likeliest, and the largest of the others."""
+        return sum(sizes[: count - 1]) + max(sizes[count - 1 :], default=0)
 
     def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
         """The likeliest first, the drawn one last."""

@@ -47,7 +47,7 @@ class Drafting(ABC):
 
     @abstractmethod
     def __str__(self) -> str:
-        """The text form, as `parse_drafting` reads it."""
+        """The text form, as `parse_drafting` reads it; of a fixed tree, its nodes."""
 
     @abstractmethod
     def check(self, instance: Instance) -> None:

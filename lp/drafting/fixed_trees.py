@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import heapq
+import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
+from ..instances.arguments import described
 from ..instances.instance import Instance
 from ..instances.trees import format_context
 from ..numbers.rationals import Array
@@ -107,19 +109,17 @@ class GivenTree(FixedTree):
 
     Raises ValueError for a node whose parent is missing, and for one that is named twice.
 
-    >>> GivenTree([(0,), (1,), (0, 2)]).most_nodes
-    <bound method FixedTree.most_nodes of GivenTree(paths=((0,), (1,), (0, 2)))>
+    >>> print(GivenTree([(0,), (1,), (0, 2)]))
+    tree:0 1 0,2
     """
 
     paths: Strings
 
     def __init__(self, paths: Iterable[Sequence[int]]) -> None:
-        listed = sorted((tuple(path) for path in paths), key=lambda path: (len(path), path))
+        listed = sorted(read_strings(paths), key=lambda path: (len(path), path))
         known: set[tuple[int, ...]] = {()}
         for path in listed:
             name = format_context(path)
-            if any(isinstance(y, bool) or not isinstance(y, int) or y < 0 for y in path):
-                raise ValueError(f"tree: got the node {path!r}; expected token ids, at least 0")
             if path[:-1] not in known:
                 raise ValueError(
                     f"tree: the node {name!r} has no parent {format_context(path[:-1])!r} in the tree"
@@ -135,6 +135,23 @@ class GivenTree(FixedTree):
     def strings(self, instance: Instance) -> Strings:
         """The nodes."""
         return self.paths
+
+
+def read_strings(strings: Any) -> list[tuple[int, ...]]:
+    """Token strings as tuples of integers; ValueError for anything else."""
+    if isinstance(strings, str | Mapping) or not isinstance(strings, Iterable):
+        raise ValueError(
+            f"tree: got {described(strings)}; expected token strings such as [(0,), (1,), (0, 2)]"
+        )
+    found = []
+    for string in strings:
+        path = tuple(string) if isinstance(string, Iterable) and not isinstance(string, str) else None
+        if path is None or any(
+            isinstance(y, bool) or not isinstance(y, int | np.integer) or y < 0 for y in path
+        ):
+            raise ValueError(f"tree: got the node {string!r}; expected token ids, at least 0")
+        found.append(tuple(int(y) for y in path))
+    return found
 
 
 class Likeliest(FixedTree, Counted):
@@ -166,13 +183,17 @@ class Likeliest(FixedTree, Counted):
             found = hit + (1 - hit) * found
         return found
 
+    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+        """Those of the likeliest."""
+        return math.prod(ways[:count])
+
     def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
         """The likeliest ones."""
-        yield tuple(range(self.most_children(below, count))), sum(below.shares)
+        yield tuple(range(min(count, len(below.tokens)))), sum(below.shares)
 
     def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
         """The likeliest ones."""
-        return tuple(range(self.most_children(below, count)))
+        return tuple(range(min(count, len(below.tokens))))
 
 
 def best_tree(instance: Instance, nodes: int, *, by: str = "target") -> GivenTree:

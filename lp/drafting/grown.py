@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,9 @@ from .tables import TABLE_LIMIT, AntichainTable, antichains_listed
 Places = tuple[int, ...]
 """Drawn children, by their places in a `Support`, in the order in which they were drawn."""
 
+
+SetLaw = dict[frozenset[int], Any]
+"""Sets of nodes with their probabilities."""
 
 Grown = tuple[tuple[Any, Any], ...]
 """Drawn children in order, each with what is grown below it, which is of this kind again."""
@@ -52,12 +54,21 @@ class GrownTree(Drafting):
         """Every sequence of children that can be drawn at a node, with its probability."""
 
     @abstractmethod
+    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+        """How many sequences of children can be drawn, each child in several ways.
+
+        Args:
+            ways: for each token with draft mass, likeliest first, what can be grown below it.
+            count: how many children are drawn.
+        """
+
+    @abstractmethod
     def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
         """Children drawn at a node."""
 
-    def most_children(self, below: Support, count: int) -> int:
-        """The largest number of different children that can be drawn at a node."""
-        return min(count, len(below.tokens))
+    def most_below(self, sizes: Sequence[int], count: int) -> int:
+        """The largest number of nodes below a node, given that of each child with what is below it; without copies."""
+        return sum(sorted(sizes, reverse=True)[:count])
 
     def check(self, instance: Instance) -> None:
         """Raise ValueError unless there is a count for every length."""
@@ -101,27 +112,30 @@ class GrownTree(Drafting):
         """Every tree, from the leaves up: the law of the set of nodes below one copy of a node."""
         require_full(instance, "the list of drafted trees")
         counts, tree = self.counts(instance.depth), instance.tree
-        laws: dict[int, dict[frozenset[int], Any]] = {}
+        laws: dict[int, SetLaw] = {}
         one = fast(instance.draft[:1])[0] * 0 + 1
         for node in range(len(tree) - 1, -1, -1):
             if node in tree.leaves:
                 laws[node] = {frozenset((node,)): one}
                 continue
             below = support(instance, node)
-            law: dict[frozenset[int], Any] = {}
-            for places, chance in self.drawn(below, counts[_length(instance, node)]):
-                grown = {frozenset((node,)): chance}
-                for place in places:
-                    child = below.children[place]
-                    assert child is not None
-                    grown = _joined(grown, laws[child])
-                for nodes, mass in grown.items():
-                    law[nodes] = law.get(nodes, 0) + mass
-                if len(law) > TREES_LIMIT:
-                    raise ValueError(f"more than {TREES_LIMIT} trees can be drafted; they are not listed")
-            laws[node] = law
+            children = [laws[child] for child in below.children if child is not None]
+            grown = self.grown_sets(below, counts[_length(instance, node)], children)
+            laws[node] = {nodes | {node}: mass for nodes, mass in grown.items()}
         for nodes, mass in laws[0].items():
             yield tuple(sorted(nodes)), to_fraction(mass) if instance.exact else mass
+
+    def grown_sets(self, below: Support, count: int, children: Sequence[SetLaw]) -> SetLaw:
+        """The law of the nodes below a node, from its children's; ValueError for more than `TREES_LIMIT` sets."""
+        law: SetLaw = {}
+        for places, chance in self.drawn(below, count):
+            grown: SetLaw = {frozenset(): chance}
+            for place in places:
+                grown = joined(grown, children[place])
+            for nodes, mass in grown.items():
+                law[nodes] = law.get(nodes, 0) + mass
+            check_listed(law)
+        return law
 
     def outcomes(self, instance: Instance) -> Iterator[tuple[Nodes, Any]]:
         """Every sequence of draws at every copy, level after level."""
@@ -158,10 +172,8 @@ class GrownTree(Drafting):
         ways: dict[int | None, int] = dict.fromkeys(tree.leaves, 1)
         for node in range(tree.leaves.start - 1, -1, -1):
             below = support(instance, node)
-            drawn = self.drawn(below, counts[_length(instance, node)])
-            ways[node] = sum(
-                math.prod(ways[below.children[place]] for place in places) for places, _ in drawn
-            )
+            grown = [ways[child] for child in below.children]
+            ways[node] = self.count_drawn(grown, counts[_length(instance, node)])
         return ways[0]
 
     def draw(self, instance: Instance, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
@@ -180,13 +192,13 @@ class GrownTree(Drafting):
         return tuple(found)
 
     def most_nodes(self, instance: Instance) -> int:
-        """Where every copy draws other tokens than the others, as far as there are any."""
+        """From the leaves up."""
         tree, counts = instance.tree, self.counts(instance.depth)
         most = np.zeros(len(tree), dtype=np.int64)
         for node in range(tree.leaves.start - 1, -1, -1):
             below = support(instance, node)
-            sizes = sorted((1 + (0 if c is None else int(most[c])) for c in below.children), reverse=True)
-            most[node] = sum(sizes[: self.most_children(below, counts[_length(instance, node)])])
+            sizes = [1 + (0 if c is None else int(most[c])) for c in below.children]
+            most[node] = self.most_below(sizes, counts[_length(instance, node)])
         return int(most[0])
 
 
@@ -194,21 +206,31 @@ def _length(instance: Instance, node: int) -> int:
     return int(np.searchsorted(instance.tree.level_start, node, side="right")) - 1
 
 
-def _joined(first: dict[frozenset[int], Any], second: dict[frozenset[int], Any]) -> dict[frozenset[int], Any]:
-    """The law of the union of two independent sets."""
-    out: dict[frozenset[int], Any] = {}
-    for (one, mass), (other, share) in itertools.product(first.items(), second.items()):
-        both = one | other
-        out[both] = out.get(both, 0) + mass * share
+def joined(first: SetLaw, second: SetLaw) -> SetLaw:
+    """The law of the union of two independent sets; ValueError for more than `TREES_LIMIT` sets."""
+    out: SetLaw = {}
+    for one, mass in first.items():
+        for other, share in second.items():
+            both = one | other
+            out[both] = out.get(both, 0) + mass * share
+        check_listed(out)
     return out
+
+
+def check_listed(law: SetLaw) -> None:
+    """ValueError for more than `TREES_LIMIT` sets."""
+    if len(law) > TREES_LIMIT:
+        raise ValueError(f"more than {TREES_LIMIT} trees can be drafted; they are not listed")
 
 
 def check_counts(name: str, counts: Sequence[int]) -> tuple[int, ...]:
     """Counts as a tuple; ValueError unless they are integers of at least 1."""
     listed = tuple(counts)
-    if not listed or any(isinstance(k, bool) or not isinstance(k, int) or k < 1 for k in listed):
-        raise ValueError(f"{name}: got {listed}; expected how many are drawn at each length, such as 2, 1, 1")
-    return listed
+    if not listed or any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in listed):
+        raise ValueError(
+            f"{name}: got {listed}; expected how many are drawn at each length, at least 1, such as 2, 1, 1"
+        )
+    return tuple(map(int, listed))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -14,10 +15,10 @@ from ..instances.instance import Instance
 from ..numbers.rationals import Array, exact_array, fast
 from .antichains import Antichain, violated_antichains
 from .drafting import Limits, Nodes, never_drafted
-from .grown import Counted, GrownTree, Places
+from .grown import Counted, GrownTree, Places, SetLaw, joined
 from .hull_oracle import antichains_on_hull
-from .iid_paths import check_paths, hit_probability
-from .supports import Support
+from .iid_paths import PATHS_LIMIT, check_paths, hit_probability
+from .supports import Support, support
 
 
 class DrawnWithReplacement(GrownTree):
@@ -35,6 +36,26 @@ class DrawnWithReplacement(GrownTree):
                 math.prod((below.shares[place] for place in places[1:]), start=below.shares[places[0]]),
             )
 
+    def grown_sets(self, below: Support, count: int, children: Sequence[SetLaw]) -> SetLaw:
+        """That of one draw, joined with itself by doubling."""
+        doubled: SetLaw = {}
+        for share, law in zip(below.shares, children, strict=True):
+            for nodes, mass in law.items():
+                doubled[nodes] = doubled.get(nodes, 0) + share * mass
+        found: SetLaw | None = None
+        while count:
+            if count % 2:
+                found = doubled if found is None else joined(found, doubled)
+            count //= 2
+            if count:
+                doubled = joined(doubled, doubled)
+        assert found is not None
+        return found
+
+    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+        """Each draw in all ways."""
+        return int(sum(ways)) ** count
+
     def iid_paths(self, depth: int) -> int | None:
         """As many as are drawn at the root, where nothing branches below it."""
         first, *others = self.counts(depth)
@@ -50,22 +71,47 @@ class DrawnWithReplacement(GrownTree):
         return never or antichains_on_hull(instance, budgets, self.counts(instance.depth), **limits)
 
     def most_nodes(self, instance: Instance) -> int:
-        """As many at each length as copies, or as there are strings with draft mass."""
-        tree, copies, most = instance.tree, 1, 0
-        for length, count in enumerate(self.counts(instance.depth)):
-            copies *= count
-            most += min(copies, int((instance.joint_draft[tree.level(length + 1)] > 0).sum()))
-        return most
+        """By the most nodes below c copies of each node, c = 0, 1, ..: draws go to children as is best."""
+        tree, counts = instance.tree, self.counts(instance.depth)
+        copies = [1, *itertools.accumulate(counts, operator.mul)]
+        most: dict[int | None, Array] = {None: np.zeros(2, dtype=np.int64)}
+        for node in range(len(tree) - 1, -1, -1):
+            length = int(tree.lengths[node])
+            if length == tree.depth:
+                most[node] = most[None]
+                continue
+            best = np.zeros(1, dtype=np.int64)
+            for child in support(instance, node).children:
+                worth = most[child] + 1
+                worth[0] = 0
+                wider = np.zeros(len(best) + len(worth) - 1, dtype=np.int64)
+                for spent, nodes in enumerate(worth):
+                    here = wider[spent : spent + len(best)]
+                    np.maximum(here, best + nodes, out=here)
+                best = wider[: copies[length + 1] + 1]
+            # As many copies as there are strings below reach all of them; more add nothing.
+            draws = np.arange(min(copies[length], len(best) - 1) + 1) * counts[length]
+            most[node] = best[np.minimum(draws, len(best) - 1)]
+        return int(most[0][-1])
 
 
 class WithReplacement(DrawnWithReplacement, Counted):
     """k_1, .., k_L draws from the draft at each node, with replacement.
+
+    Raises ValueError for more than `PATHS_LIMIT` copies at the last length.
 
     >>> str(WithReplacement(2, 1))
     'with:2,1'
     """
 
     name = "with"
+
+    def __init__(self, *children: int) -> None:
+        super().__init__(*children)
+        if (copies := math.prod(self.children)) > PATHS_LIMIT:
+            raise ValueError(
+                f"{self}: got {copies} copies at the last length; expected at most {PATHS_LIMIT}"
+            )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..instances.arguments import described
 from ..instances.instance_json import parse_context, read_json
 from ..instances.trees import format_context
 from ..numbers.rationals import shortened
@@ -36,7 +39,14 @@ def as_drafting(drafted: Drafted) -> Drafting:
     """A number of paths as `IidPaths`, a text as `parse_drafting` reads it; ValueError for what is no drafting."""
     if isinstance(drafted, str):
         return parse_drafting(drafted)
-    return drafted if isinstance(drafted, Drafting) else IidPaths(drafted)
+    if isinstance(drafted, Drafting):
+        return drafted
+    if isinstance(drafted, bool) or not isinstance(drafted, int | np.integer):
+        raise ValueError(
+            f"paths: got {described(drafted)}; expected a number of i.i.d. paths, an integer of at least 1, or a "
+            'drafting, such as "with:2,1"'
+        )
+    return IidPaths(int(drafted))
 
 
 def which_drafting(paths: Drafted | None, drafting: Drafted | None) -> Drafting:

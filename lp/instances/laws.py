@@ -85,12 +85,20 @@ def check_context(context: tuple[int, ...], vocab: int, depth: int, name: str) -
 
 
 def dyadic_law(law: Array) -> dict[int, Fraction]:
-    """A float law in rationals: every entry the float that it is, but the largest one minus the others."""
+    """A float law in rationals: every entry the float that it is, but the largest one 1 minus the others.
+
+    Where that would change the order of the entries, above all a tie, every entry is divided by their sum instead:
+    which tokens are the likeliest is part of what is drafted.
+    """
     tokens = np.flatnonzero(law)
     support = {y: to_fraction(value) for y, value in zip(tokens.tolist(), law[tokens].tolist(), strict=True)}
     largest = int(np.argmax(law))
     # All denominators are powers of two: sums of integers over the largest of them.
     unit = max(value.denominator for value in support.values())
     rest = sum(value.numerator * (unit // value.denominator) for y, value in support.items() if y != largest)
-    support[largest] = Fraction(unit - rest, unit)
+    moved, others = Fraction(unit - rest, unit), [value for y, value in support.items() if y != largest]
+    if others and moved != support[largest] and max(others) >= min(moved, support[largest]):
+        total = Fraction(rest, unit) + support[largest]
+        return {y: value / total for y, value in support.items()}
+    support[largest] = moved
     return support
