@@ -34,7 +34,7 @@ FILES = (
 )
 """The files in algorithms/ that end with a `VERIFIER`, in the order of tables: a new file is one line here."""
 
-TREE_FILES = ("recursive_rejection", "greedy_tree", "univer", "transport", "spechub", "gumbel_list")
+TREE_FILES = ("recursive_rejection", "greedy_tree", "univer", "transport", "spechub", "gumbel_list", "race")
 """Likewise, for verifiers of drafted trees."""
 
 

@@ -1,0 +1,107 @@
+"""The fair race: cells of tokens by demand over supply, and weights inside a cell (statement 16.3)."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from ..drafting.distinct import LikeliestAndSample
+from ..numbers.rationals import Array, float_array
+from .races import Draws, steps
+
+ROUNDS = 30
+"""Rounds of the search for fair weights."""
+
+GRID = 64
+"""Weights are powers of two with an exponent that is a whole number over this."""
+
+LEAST = -30.0
+"""The smallest exponent of a weight."""
+
+MARGIN = 2.0**-20
+"""By how much, relatively, slopes and sums have to differ to count as different.
+
+What is decided at a node may not hang on the last bits of its numbers.
+"""
+
+
+def fair_order(draws: Draws, wanted: Array, masses: Array) -> Array:
+    """int array (m M,): the pairs at a node in the order of the fair race, for `race`.
+
+    It is found in floats, whatever the numbers are. It is then taken as it is: what follows from it is exact.
+
+    Args:
+        draws: what is drawn at the node, in floats.
+        wanted: (m,), the demand for each token that can be drawn, in units of the masses.
+        masses: (M,), of "the node is on the picked path, with this level".
+    """
+    wanted, masses = float_array(wanted), float_array(masses)
+    M = len(masses)
+    cell, mass = _cells(draws, wanted, masses)
+    total = np.bincount(cell, wanted)
+    goal = wanted * (mass / np.where(total > 0, total, 1.0))[cell]
+    exponent = np.zeros(len(wanted))
+    best, kept = -1.0, _order(cell, exponent, M)
+    for _ in range(ROUNDS):
+        order = _order(cell, np.round(exponent * GRID) / GRID, M)
+        lower, _ = steps(order // M, draws, M)
+        won = np.diff(_top_mass(masses, 1 - lower), prepend=0.0)
+        reached = np.bincount(order // M, won, minlength=len(wanted))
+        value = np.minimum(reached, wanted).sum()
+        if value > best + MARGIN:
+            best, kept = value, order
+        served = (goal > 0) & (reached > 0)
+        step = np.log2(np.where(served, goal, 1.0) / np.where(served, reached, 1.0))
+        exponent = exponent + step
+        top = np.full(len(total), LEAST)
+        np.maximum.at(top, cell, exponent)
+        exponent = np.maximum(exponent - top[cell], LEAST)
+    return kept
+
+
+def _cells(draws: Draws, wanted: Array, masses: Array) -> tuple[Array, Array]:
+    """int (m,), the cell of each token, 0 the highest; and the mass that each cell gets, (cells,).
+
+    The lower convex hull of the points (demand, coverage) of the top sets in the order by demand over draft; tokens
+    that are drawn for sure are the last ones.
+    """
+    drafting, below, count = draws
+    m = len(wanted)
+    sure = np.arange(m) < (count - 1 if isinstance(drafting, LikeliestAndSample) else 0)
+    order = np.lexsort((np.arange(m), -wanted / np.array(below.shares), sure))
+    demand = np.concatenate([[0.0], wanted[order].cumsum()])
+    place = np.empty(m, dtype=np.int64)
+    place[order] = np.arange(m)
+    on_top = (np.arange(m + 1)[None, :] > place[:, None]).astype(float)
+    coverage = _top_mass(masses, np.asarray(drafting.hit_at(below, count, list(on_top))))
+    corners = [0]
+    for j in range(1, m + 1):
+        while len(corners) > 1 and not _rises(demand, coverage, corners[-2], corners[-1], j):
+            corners.pop()
+        corners.append(j)
+    cell = np.empty(m, dtype=np.int64)
+    for number, (start, stop) in enumerate(itertools.pairwise(corners)):
+        cell[order[start:stop]] = number
+    return cell, np.diff(coverage[corners])
+
+
+def _rises(x: Array, y: Array, first: int, middle: int, last: int) -> bool:
+    """Whether the slope after a corner is above that before it."""
+    before = (y[middle] - y[first]) * (x[last] - x[middle])
+    after = (y[last] - y[middle]) * (x[middle] - x[first])
+    return bool(before < after * (1 - MARGIN))
+
+
+def _top_mass(masses: Array, share: Array) -> Array:
+    """The masses of the highest levels, so many that they have these shares of all levels."""
+    M = len(masses)
+    return np.interp(share * M, np.arange(M + 1), np.concatenate([[0.0], masses[::-1].cumsum()]))
+
+
+def _order(cell: Array, exponent: Array, levels: int) -> Array:
+    """The pairs by cell, and inside a cell by score^(1 / weight), largest first; equal ones by token."""
+    score = (np.arange(levels) + 0.5) / levels
+    key = np.log(score)[None, :] * np.exp2(-exponent)[:, None]
+    token = np.repeat(np.arange(len(cell)), levels)
+    return np.lexsort((token, -key.ravel(), cell[token]))

@@ -1,0 +1,119 @@
+"""Races: which drafted child of a node goes on, by the scores of what was drafted below the children (section 16)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..drafting.grown import GrownTree
+from ..drafting.power_sums import power_sum
+from ..drafting.replacement import DrawnWithReplacement
+from ..drafting.supports import Support
+from ..numbers.rationals import Array, float_array, is_exact
+
+LEVELS = 16
+"""Levels of a score, each equally likely."""
+
+
+class Draws(NamedTuple):
+    """What is drawn at a node.
+
+    Attributes:
+        drafting: by which law.
+        below: the tokens that can be drawn with the draft's probabilities.
+        count: how many are drawn.
+    """
+
+    drafting: GrownTree
+    below: Support
+    count: int
+
+    def in_floats(self) -> Draws:
+        """The same with probabilities in floats."""
+        shares = tuple(float_array(np.array(self.below.shares)).tolist())
+        return self._replace(below=Support(self.below.tokens, shares, self.below.children))
+
+
+@dataclass(frozen=True)
+class Race:
+    """An order of the pairs (token, level of the child's score) at a node, and what follows from it.
+
+    For the m tokens that can be drawn and M levels; pairs are (m, M).
+
+    Attributes:
+        rank: int array (m, M), the place of each pair in the order, 0 the highest.
+        length: (m, M), how often the pair is the best drafted one.
+        level: (m, M, M), the law of the node's level, given that the pair is.
+        places: the place of each token that can be drawn among the m.
+    """
+
+    places: dict[int, int]
+    rank: Array
+    length: Array
+    level: Array
+
+    def below(self, masses: Array) -> Array:
+        """(m, M): the mass of "the child is on the picked path, with this level", from the node's own (M,)."""
+        return self.length * np.dot(self.level, masses * len(masses))
+
+
+Rule = Callable[[Draws, Array, Array], Array]
+"""A rule at a node: from what is drawn, in floats, the demand (m,) and the masses (M,) to the order for `race`."""
+
+
+def first_masses(like: Any, levels: int) -> Array:
+    """(M,): the masses at the root, of the kind of a number: all levels alike."""
+    return np.array([(like * 0 + 1) / levels] * levels)
+
+
+def race(order: Array, draws: Draws, levels: int) -> Race:
+    """What follows from an order of pairs at a node (statement 16.2).
+
+    Args:
+        order: int array (m M,), the pairs, highest first, each as place of the token times M plus level.
+        draws: what is drawn at the node, in rationals or floats.
+        levels: M.
+    """
+    shape = (len(order) // levels, levels)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    low, length = (part[rank].reshape(shape) for part in steps(order // levels, draws, levels))
+    places = {token: place for place, token in enumerate(draws.below.tokens)}
+    return Race(places, rank.reshape(shape), length, _levels(low, length))
+
+
+def steps(token: Array, draws: Draws, levels: int) -> tuple[Array, Array]:
+    """(m M,) twice: for each pair, highest first, how often the best drafted one is lower, and how often it is this."""
+    drafting, below, count = draws
+    shares = np.array(below.shares)
+    one = shares[:1] * 0 + 1
+    if isinstance(drafting, DrawnWithReplacement):
+        # Sums of what is below, so that no difference is taken.
+        parts = shares[token] / levels
+        lower = np.concatenate([parts[::-1].cumsum()[::-1], one * 0])
+        return lower[1:] ** count, parts * power_sum(count, lower[:-1], lower[1:])
+    taken = [_counted(token == place, is_exact(shares)) * one / levels for place in range(len(shares))]
+    lower = 1 - drafting.hit_at(below, count, taken)
+    return lower[1:], lower[:-1] - lower[1:]
+
+
+def _counted(those: Array, exact: bool) -> Array:
+    counts = np.concatenate([[0], those.cumsum()])
+    return counts.astype(object) if exact else counts
+
+
+def _levels(low: Array, length: Array) -> Array:
+    """(m, M, M): how a uniform number in [low, low + length) is spread over the M levels; intervals (m, M)."""
+    M = low.shape[1]
+    one = low[:1, :1] * 0 + 1
+    start = (np.arange(M).astype(low.dtype) * one / M)[0]
+    upper = np.minimum((low + length)[:, :, None], (start + one[0] / M)[None, None, :])
+    parts = np.maximum(upper - np.maximum(low[:, :, None], start[None, None, :]), one[0, 0] * 0)
+    total = parts.sum(axis=2)[:, :, None]
+    # An interval too short for floats is in one level all the same.
+    at = np.minimum((float_array(low) * M).astype(np.int64), M - 1)[:, :, None] == np.arange(M)
+    lost = np.asarray(total == 0, dtype=bool)
+    return np.where(lost, at * one[0, 0], parts / np.where(lost, one[0, 0], total))

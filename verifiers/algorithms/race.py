@@ -1,0 +1,166 @@
+"""Races: pick a path of the drafted tree by fair weights and by what was drafted below, verify it as a block."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from nodebudget.lp import Instance
+from nodebudget.lp.drafting import FixedTree, GrownTree
+from nodebudget.lp.drafting.specs import Drafted, as_drafting
+from nodebudget.lp.drafting.supports import Support
+from nodebudget.lp.selection.fair_orders import fair_order
+from nodebudget.lp.selection.raced_draft import raced_draft
+from nodebudget.lp.selection.races import LEVELS, Draws, Race, Rule, first_masses, race
+
+from ..arithmetic.arrays import Array
+from ..drafts.laws import AcceptanceLaw, residual_laws
+from ..drafts.paths import DraftTree
+from ..drafts.tree_nodes import TreeNodes
+from ..verifier import Needs, Verifier
+from . import nss
+from .race_contest import picked
+
+GROWN_OR_FIXED = Needs(
+    "a tree grown node by node, or a fixed one",
+    lambda drafting: isinstance(drafting, GrownTree | FixedTree),
+)
+
+
+def law(tree: DraftTree, rule: Rule = fair_order, levels: int = LEVELS) -> AcceptanceLaw:
+    """Pick a path by races and verify it as a block under the law that the picked path has.
+
+    Every drawn node has a score, one of M levels: at a leaf a fresh uniform one. At an inner node a rule orders the
+    pairs (token, level of the child's score) by numbers on the path to the node, never by what was drawn. The highest
+    drawn pair wins, and the node's score is how likely the best drawn pair is lower than it: uniform, given that the
+    node is drawn. The picked path goes from winner to winner. Its law nu follows from the mass of each level on the
+    path (`nodebudget.lp.selection.races`), and its conditionals take the draft's place in block verification. The law
+    of (Z, Y) given the drafted tree is averaged over all scores.
+
+    Lossless for every rule. A fixed tree has no chance to select by: there this is `nss`, which is optimal.
+
+    Args:
+        tree: the drafted tree.
+        rule: the order of pairs; by default the fair race of statement 16.3.
+        levels: M.
+
+    To be read: `nodebudget.verifiers.plain.race`, the same in Fractions.
+    Reference: this project; statements 16.1 to 16.4.
+    """
+    nodes = tree.nodes
+    if isinstance(tree.drafting, FixedTree) or not nodes.by_draws:
+        return nss.law(tree)
+    tree = tree.in_memory()
+    arrays = tree.arrays
+    target, draft = (_on_host(tree, rows) for rows in tree.working_rows())
+    found = _select(tree, target, draft, rule, levels)
+    chances = picked(nodes, found.races, first_masses(found.weight[0], levels))
+    stop = arrays.from_host(_stops(nodes, target, found, chances))
+    taken = _sent(tree, found.taken)
+
+    def rows(index: Array) -> Array:
+        leaf = index >= nodes.inner
+        inner = arrays.xp.where(leaf, 0, index)
+
+        def left() -> Array:
+            return arrays.positive(tree.target_rows(inner) - arrays.take(taken, inner))
+
+        return residual_laws(tree, index, left, ~leaf)
+
+    return AcceptanceLaw(tree, stop, rows)
+
+
+class _Selection(NamedTuple):
+    """What a walk down the drafted tree finds, in rationals or in double precision on the host.
+
+    Attributes:
+        races: for each node above the deepest level its race, None where nothing was drawn below it.
+        weight: (n,), w.
+        taken: (nodes.inner, V), nu / w at every token, at most 1.
+    """
+
+    races: list[Race | None]
+    weight: Array
+    taken: Array
+
+
+def _select(tree: DraftTree, target: Array, draft: Array, rule: Rule, levels: int) -> _Selection:
+    nodes, drafting = tree.nodes, tree.drafting
+    assert isinstance(drafting, GrownTree)
+    zero = target[0, 0] * 0
+    races: list[Race | None] = [None] * nodes.inner
+    masses, weight = {0: first_masses(zero, levels)}, np.repeat(zero, len(nodes))
+    weight[0] += 1
+    taken = np.repeat(zero, nodes.inner * tree.vocab).reshape(nodes.inner, tree.vocab)
+    for node in range(nodes.inner):
+        own, w = masses.pop(node), weight[node]
+        if nodes.ends[node]:
+            continue
+        copies = int(nodes.counts[node]) if node else 1
+        draws = Draws(drafting, _support(draft[node]), len(nodes.drawn[node]) // copies)
+        law = target[node, list(draws.below.tokens)]
+        order = rule(draws.in_floats(), law * w, own)
+        here = races[node] = race(order, draws, levels)
+        passing = here.below(own)
+        nu = passing.sum(axis=1)
+        for token, share in zip(draws.below.tokens, nu, strict=True):
+            taken[node, token] = min(share / w, zero + 1) if w > 0 else zero
+        for child in nodes.children[node]:
+            place = here.places[int(nodes.token[child])]
+            share = nu[place]
+            masses[child] = passing[place] / share if share > 0 else passing[place]
+            weight[child] = min(w * law[place] / share, zero + 1) if share > 0 else zero
+    return _Selection(races, weight, taken)
+
+
+def _support(row: Array) -> Support:
+    """What can be drawn by a row of the draft, likeliest first, as draftings have it."""
+    tokens = [y for y, mass in enumerate(row) if mass > 0]
+    tokens.sort(key=lambda y: (-row[y], y))
+    return Support(tuple(tokens), tuple(row[tokens].tolist()), (None,) * len(tokens))
+
+
+def _stops(nodes: TreeNodes, target: Array, found: _Selection, chances: Array) -> Array:
+    """(n,): Pr[Z = node], block verification along each path averaged over the pick (statement 13.5)."""
+    reached, stop = chances + 0, chances * 0
+    one = found.weight[0]
+    for node in range(len(nodes) - 1, -1, -1):
+        w = found.weight[node]
+        h = one
+        if node:
+            left = w
+            if node < nodes.inner:
+                left = w * np.maximum(target[node] - found.taken[node], one * 0).sum()
+            h = left / (left + one - w) if left + one - w > 0 else one
+            reached[nodes.parent[node]] += (one - h) * reached[node]
+        stop[node] = h * reached[node]
+    return stop
+
+
+def _on_host(tree: DraftTree, rows: Array) -> Array:
+    """Rows in the numbers of the walk."""
+    if tree.exact:
+        return rows
+    if tree.arrays.torch:
+        rows = rows.double().cpu().numpy()
+    return rows.astype(np.float64, copy=False)
+
+
+def _sent(tree: DraftTree, rows: Array) -> Array:
+    """Rows (m, V) from the host in the tree's numbers, on its device."""
+    return rows if tree.exact else tree.arrays.numbers(tree.arrays.double(rows))
+
+
+def budgets(instance: Instance, drafted: Drafted) -> Array:
+    """array (n,): Pr[z is a prefix of Z]: block verification under the law of the picked path (statement 13.5)."""
+    return raced_draft(instance, as_drafting(drafted))[1]
+
+
+VERIFIER = Verifier(
+    "race",
+    law,
+    multipath=True,
+    reference="this project, on block verification (arXiv:2403.10444); statements 16.1 to 16.4",
+    needs=GROWN_OR_FIXED,
+    one_pass=budgets,
+)
