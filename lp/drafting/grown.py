@@ -70,6 +70,10 @@ class GrownTree(Drafting):
         """The largest number of nodes below a node, given that of each child with what is below it; without copies."""
         return sum(sorted(sizes, reverse=True)[:count])
 
+    def most_drawn(self, below: Support, count: int) -> int:
+        """How many draws there are at a node, copies counted: fewer than are asked for where tokens run out."""
+        return self.most_children(below, count)
+
     def check(self, instance: Instance) -> None:
         """Raise ValueError unless there is a count for every length."""
         self.counts(instance.depth)

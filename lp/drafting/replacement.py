@@ -28,6 +28,10 @@ class DrawnWithReplacement(GrownTree):
         """1 - (1 - sum of q h)^k."""
         return hit_probability(sum(q * h for q, h in zip(below.shares, hits, strict=True)), count)
 
+    def most_drawn(self, below: Support, count: int) -> int:
+        """As many as are asked for."""
+        return count
+
     def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
         """Every sequence, with the product of its probabilities."""
         for places in itertools.product(range(len(below.tokens)), repeat=count):

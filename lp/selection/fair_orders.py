@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,13 +14,19 @@ from .races import Draws, steps
 ROUNDS = 30
 """Rounds of the search for fair weights."""
 
-GRID = 64
+GRID = 256
 """Weights are powers of two with an exponent that is a whole number over this."""
 
 LEAST = -30.0
 """The smallest exponent of a weight."""
 
-MARGIN = 2.0**-20
+CLIP = 2.0
+"""Most that an exponent is moved in a round."""
+
+LOST = 2.0**-20
+"""A share of the masses that does not matter: weights are not moved for the sake of less."""
+
+MARGIN = 2.0**-13
 """By how much, relatively, slopes and sums have to differ to count as different.
 
 What is decided at a node may not hang on the last bits of its numbers.
@@ -36,24 +43,30 @@ def fair_order(draws: Draws, wanted: Array, masses: Array) -> Array:
         wanted: (m,), the demand for each token that can be drawn, in units of the masses.
         masses: (M,), of "the node is on the picked path, with this level".
     """
-    wanted, masses = float_array(wanted), float_array(masses)
-    M = len(masses)
+    return _found(draws, *(float_array(part).tobytes() for part in (wanted, masses)))
+
+
+@lru_cache(maxsize=4096)
+def _found(draws: Draws, *numbers: bytes) -> Array:
+    """`fair_order`, remembered: audits come to the same node again and again."""
+    wanted, masses = map(np.frombuffer, numbers)
     cell, mass = _cells(draws, wanted, masses)
     total = np.bincount(cell, wanted)
     goal = wanted * (mass / np.where(total > 0, total, 1.0))[cell]
     exponent = np.zeros(len(wanted))
-    best, kept = -1.0, _order(cell, exponent, M)
+    best, kept = -1.0, _order(draws, cell, exponent)
     for _ in range(ROUNDS):
-        order = _order(cell, np.round(exponent * GRID) / GRID, M)
-        lower, _ = steps(order // M, draws, M)
-        won = np.diff(_top_mass(masses, 1 - lower), prepend=0.0)
-        reached = np.bincount(order // M, won, minlength=len(wanted))
+        order = _order(draws, cell, np.round(exponent * GRID) / GRID)
+        lower, _ = steps(order, draws)
+        won = np.diff(_top_mass(masses, lower), prepend=0.0)
+        reached = np.bincount(order // draws.levels, won, minlength=len(wanted))
         value = np.minimum(reached, wanted).sum()
         if value > best + MARGIN:
             best, kept = value, order
-        served = (goal > 0) & (reached > 0)
-        step = np.log2(np.where(served, goal, 1.0) / np.where(served, reached, 1.0))
-        exponent = exponent + step
+        if len(total) == len(wanted):
+            break  # no cell has a choice
+        step = np.log2((goal + LOST) / (reached + LOST))
+        exponent = exponent + np.clip(step, -CLIP, CLIP)
         top = np.full(len(total), LEAST)
         np.maximum.at(top, cell, exponent)
         exponent = np.maximum(exponent - top[cell], LEAST)
@@ -66,7 +79,7 @@ def _cells(draws: Draws, wanted: Array, masses: Array) -> tuple[Array, Array]:
     The lower convex hull of the points (demand, coverage) of the top sets in the order by demand over draft; tokens
     that are drawn for sure are the last ones.
     """
-    drafting, below, count = draws
+    drafting, below, count, *_ = draws
     m = len(wanted)
     sure = np.arange(m) < (count - 1 if isinstance(drafting, LikeliestAndSample) else 0)
     order = np.lexsort((np.arange(m), -wanted / np.array(below.shares), sure))
@@ -74,7 +87,7 @@ def _cells(draws: Draws, wanted: Array, masses: Array) -> tuple[Array, Array]:
     place = np.empty(m, dtype=np.int64)
     place[order] = np.arange(m)
     on_top = (np.arange(m + 1)[None, :] > place[:, None]).astype(float)
-    coverage = _top_mass(masses, np.asarray(drafting.hit_at(below, count, list(on_top))))
+    coverage = _top_mass(masses, 1 - np.asarray(drafting.hit_at(below, count, list(on_top))))
     corners = [0]
     for j in range(1, m + 1):
         while len(corners) > 1 and not _rises(demand, coverage, corners[-2], corners[-1], j):
@@ -93,15 +106,15 @@ def _rises(x: Array, y: Array, first: int, middle: int, last: int) -> bool:
     return bool(before < after * (1 - MARGIN))
 
 
-def _top_mass(masses: Array, share: Array) -> Array:
-    """The masses of the highest levels, so many that they have these shares of all levels."""
-    M = len(masses)
-    return np.interp(share * M, np.arange(M + 1), np.concatenate([[0.0], masses[::-1].cumsum()]))
+def _top_mass(masses: Array, score: Array) -> Array:
+    """The masses of the levels of a node above certain scores."""
+    lower = np.concatenate([[0.0], masses.cumsum()])
+    return lower[-1] - np.interp(score * len(masses), np.arange(len(lower)), lower)
 
 
-def _order(cell: Array, exponent: Array, levels: int) -> Array:
+def _order(draws: Draws, cell: Array, exponent: Array) -> Array:
     """The pairs by cell, and inside a cell by score^(1 / weight), largest first; equal ones by token."""
-    score = (np.arange(levels) + 0.5) / levels
-    key = np.log(score)[None, :] * np.exp2(-exponent)[:, None]
-    token = np.repeat(np.arange(len(cell)), levels)
+    M = draws.levels
+    key = np.log((np.arange(M) + 0.5) / M)[None, :] * np.exp2(-exponent)[:, None]
+    token = np.repeat(np.arange(len(cell)), M)
     return np.lexsort((token, -key.ravel(), cell[token]))

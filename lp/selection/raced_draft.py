@@ -11,7 +11,7 @@ from ..drafting.supports import support
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, fast, settled
 from .fair_orders import fair_order
-from .races import LEVELS, Draws, Rule, first_masses, race
+from .races import LEVELS, Draws, Rule, fresh_levels, race
 
 
 def raced_draft(
@@ -39,15 +39,16 @@ def raced_draft(
     zero = target[:1] * 0
     nu, weight = np.repeat(zero, len(tree)), np.repeat(zero, len(tree))
     nu[0] = weight[0] = zero[0] + 1
-    masses = {0: first_masses(zero[0], levels)}
+    masses = {0: fresh_levels(zero[0] + 1, levels)}
     for node in range(tree.leaves.start):
         below, own = support(instance, node), masses.pop(node, None)
         if own is None or not below.tokens:
             continue
         length = int(np.searchsorted(tree.level_start, node, side="right")) - 1
-        draws = Draws(drafting, below, counts[length])
+        count = drafting.most_drawn(below, counts[length])
+        draws = Draws(drafting, below, count, levels)
         law = fast(instance.target_law(node))[list(below.tokens)]
-        passing = race(rule(draws.in_floats(), law * weight[node], own), draws, levels).below(own)
+        passing = race(rule(draws.in_floats(), law * weight[node], own), draws).below(own)
         for child, p, row in zip(below.children, law, passing, strict=True):
             if child is None:
                 continue

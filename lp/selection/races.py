@@ -12,29 +12,36 @@ from ..drafting.grown import GrownTree
 from ..drafting.power_sums import power_sum
 from ..drafting.replacement import DrawnWithReplacement
 from ..drafting.supports import Support
-from ..numbers.rationals import Array, float_array, is_exact
+from ..numbers.rationals import Array, float_array
 
-LEVELS = 16
+LEVELS = 32
 """Levels of a score, each equally likely."""
 
 
 class Draws(NamedTuple):
-    """What is drawn at a node.
+    """What is drawn at a node, and how finely scores are told apart.
 
     Attributes:
         drafting: by which law.
         below: the tokens that can be drawn with the draft's probabilities.
         count: how many are drawn.
+        levels: M.
     """
 
     drafting: GrownTree
     below: Support
     count: int
+    levels: int
 
     def in_floats(self) -> Draws:
         """The same with probabilities in floats."""
         shares = tuple(float_array(np.array(self.below.shares)).tolist())
         return self._replace(below=Support(self.below.tokens, shares, self.below.children))
+
+    @property
+    def one(self) -> Any:
+        """A one of the kind of the probabilities."""
+        return self.below.shares[0] * 0 + 1
 
 
 @dataclass(frozen=True)
@@ -64,56 +71,54 @@ Rule = Callable[[Draws, Array, Array], Array]
 """A rule at a node: from what is drawn, in floats, the demand (m,) and the masses (M,) to the order for `race`."""
 
 
-def first_masses(like: Any, levels: int) -> Array:
-    """(M,): the masses at the root, of the kind of a number: all levels alike."""
-    return np.array([(like * 0 + 1) / levels] * levels)
+def fresh_levels(one: Any, levels: int) -> Array:
+    """(M,), of the kind of a one: how likely a fresh score has each level; at the root they are the masses."""
+    return np.array([one / levels] * levels)
 
 
-def race(order: Array, draws: Draws, levels: int) -> Race:
+def race(order: Array, draws: Draws) -> Race:
     """What follows from an order of pairs at a node (statement 16.2).
 
     Args:
         order: int array (m M,), the pairs, highest first, each as place of the token times M plus level.
         draws: what is drawn at the node, in rationals or floats.
-        levels: M.
     """
-    shape = (len(order) // levels, levels)
+    shape = (len(draws.below.tokens), draws.levels)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    low, length = (part[rank].reshape(shape) for part in steps(order // levels, draws, levels))
+    low, length = (part[rank].reshape(shape) for part in steps(order, draws))
     places = {token: place for place, token in enumerate(draws.below.tokens)}
     return Race(places, rank.reshape(shape), length, _levels(low, length))
 
 
-def steps(token: Array, draws: Draws, levels: int) -> tuple[Array, Array]:
+def steps(order: Array, draws: Draws) -> tuple[Array, Array]:
     """(m M,) twice: for each pair, highest first, how often the best drafted one is lower, and how often it is this."""
-    drafting, below, count = draws
-    shares = np.array(below.shares)
-    one = shares[:1] * 0 + 1
+    drafting, below, count, *_ = draws
+    token, shares = order // draws.levels, np.array(below.shares)
+    zero = shares[:1] * 0
+    part = (zero + 1) / draws.levels
     if isinstance(drafting, DrawnWithReplacement):
         # Sums of what is below, so that no difference is taken.
-        parts = shares[token] / levels
-        lower = np.concatenate([parts[::-1].cumsum()[::-1], one * 0])
+        parts = shares[token] * part
+        lower = np.concatenate([parts[::-1].cumsum()[::-1], zero])
         return lower[1:] ** count, parts * power_sum(count, lower[:-1], lower[1:])
-    taken = [_counted(token == place, is_exact(shares)) * one / levels for place in range(len(shares))]
+    taken = [
+        np.concatenate([zero, np.where(token == place, part, zero).cumsum()]) for place in range(len(shares))
+    ]
     lower = 1 - drafting.hit_at(below, count, taken)
     return lower[1:], lower[:-1] - lower[1:]
-
-
-def _counted(those: Array, exact: bool) -> Array:
-    counts = np.concatenate([[0], those.cumsum()])
-    return counts.astype(object) if exact else counts
 
 
 def _levels(low: Array, length: Array) -> Array:
     """(m, M, M): how a uniform number in [low, low + length) is spread over the M levels; intervals (m, M)."""
     M = low.shape[1]
-    one = low[:1, :1] * 0 + 1
-    start = (np.arange(M).astype(low.dtype) * one / M)[0]
-    upper = np.minimum((low + length)[:, :, None], (start + one[0] / M)[None, None, :])
-    parts = np.maximum(upper - np.maximum(low[:, :, None], start[None, None, :]), one[0, 0] * 0)
+    one = low[0, 0] * 0 + 1
+    ends = np.array([one * j / M for j in range(M + 1)])
+    upper = np.minimum((low + length)[:, :, None], ends[None, None, 1:])
+    parts = np.maximum(upper - np.maximum(low[:, :, None], ends[None, None, :-1]), one * 0)
     total = parts.sum(axis=2)[:, :, None]
     # An interval too short for floats is in one level all the same.
-    at = np.minimum((float_array(low) * M).astype(np.int64), M - 1)[:, :, None] == np.arange(M)
+    at = np.minimum((float_array(low) * M).astype(np.int64), M - 1)
+    alone = (at[:, :, None] == np.arange(M)) * one
     lost = np.asarray(total == 0, dtype=bool)
-    return np.where(lost, at * one[0, 0], parts / np.where(lost, one[0, 0], total))
+    return np.where(lost, alone, parts / np.where(lost, one, total))

@@ -11,7 +11,7 @@ from nodebudget.lp.drafting.specs import Drafted, as_drafting
 from nodebudget.lp.drafting.supports import Support
 from nodebudget.lp.selection.fair_orders import fair_order
 from nodebudget.lp.selection.raced_draft import raced_draft
-from nodebudget.lp.selection.races import LEVELS, Draws, Race, Rule, first_masses, race
+from nodebudget.lp.selection.races import LEVELS, Draws, Race, Rule, fresh_levels, race
 
 from ..arithmetic.arrays import Array
 from ..drafts.laws import AcceptanceLaw, residual_laws
@@ -52,9 +52,9 @@ def law(tree: DraftTree, rule: Rule = fair_order, levels: int = LEVELS) -> Accep
         return nss.law(tree)
     tree = tree.in_memory()
     arrays = tree.arrays
-    target, draft = (_on_host(tree, rows) for rows in tree.working_rows())
+    target, draft = _on_host(tree)
     found = _select(tree, target, draft, rule, levels)
-    chances = picked(nodes, found.races, first_masses(found.weight[0], levels))
+    chances = picked(nodes, found.races, fresh_levels(found.weight[0], levels))
     stop = arrays.from_host(_stops(nodes, target, found, chances))
     taken = _sent(tree, found.taken)
 
@@ -89,7 +89,7 @@ def _select(tree: DraftTree, target: Array, draft: Array, rule: Rule, levels: in
     assert isinstance(drafting, GrownTree)
     zero = target[0, 0] * 0
     races: list[Race | None] = [None] * nodes.inner
-    masses, weight = {0: first_masses(zero, levels)}, np.repeat(zero, len(nodes))
+    masses, weight = {0: fresh_levels(zero + 1, levels)}, np.repeat(zero, len(nodes))
     weight[0] += 1
     taken = np.repeat(zero, nodes.inner * tree.vocab).reshape(nodes.inner, tree.vocab)
     for node in range(nodes.inner):
@@ -97,10 +97,11 @@ def _select(tree: DraftTree, target: Array, draft: Array, rule: Rule, levels: in
         if nodes.ends[node]:
             continue
         copies = int(nodes.counts[node]) if node else 1
-        draws = Draws(drafting, _support(draft[node]), len(nodes.drawn[node]) // copies)
+        count = len(nodes.drawn[node]) // copies
+        draws = Draws(drafting, _support(draft[node]), count, levels)
         law = target[node, list(draws.below.tokens)]
         order = rule(draws.in_floats(), law * w, own)
-        here = races[node] = race(order, draws, levels)
+        here = races[node] = race(order, draws)
         passing = here.below(own)
         nu = passing.sum(axis=1)
         for token, share in zip(draws.below.tokens, nu, strict=True):
@@ -137,13 +138,16 @@ def _stops(nodes: TreeNodes, target: Array, found: _Selection, chances: Array) -
     return stop
 
 
-def _on_host(tree: DraftTree, rows: Array) -> Array:
-    """Rows in the numbers of the walk."""
+def _on_host(tree: DraftTree) -> tuple[Array, Array]:
+    """The laws of target and draft in the numbers of the walk, of floats in double precision whatever the tree's.
+
+    The order of pairs is no continuous function of the laws, so that they should not be rounded before.
+    """
     if tree.exact:
-        return rows
-    if tree.arrays.torch:
-        rows = rows.double().cpu().numpy()
-    return rows.astype(np.float64, copy=False)
+        return tree.working_rows()
+    given = (tree.pairs.target.rows, tree.pairs.draft.rows)
+    rows = [part.double().cpu().numpy() if tree.arrays.torch else part.astype(np.float64) for part in given]
+    return rows[0] / rows[0].sum(axis=1)[:, None], rows[1] / rows[1].sum(axis=1)[:, None]
 
 
 def _sent(tree: DraftTree, rows: Array) -> Array:

@@ -14,7 +14,7 @@ Below = dict[int, Array]
 """Of one copy of a node: for each end of the tree below it, (M,), how likely that wins, with each level of the node."""
 
 
-def picked(nodes: TreeNodes, races: Sequence[Race | None], levels: Array) -> Array:
+def picked(nodes: TreeNodes, races: Sequence[Race | None], fresh: Array) -> Array:
     """(n,): how likely the picked path ends at each node.
 
     In one pass from the leaves up. Every copy has a subtree of its own: the copies of a node share what was drawn below
@@ -24,14 +24,14 @@ def picked(nodes: TreeNodes, races: Sequence[Race | None], levels: Array) -> Arr
         nodes: the drafted tree.
         races: for each node above the deepest level its race, None where nothing was drawn below it. The tokens of a
             race are in `places`.
-        levels: (M,), how likely a fresh score has each level.
+        fresh: (M,), how likely a fresh score has each level.
     """
-    chances = np.repeat(levels[:1] * 0, len(nodes))
+    chances = np.repeat(fresh[:1] * 0, len(nodes))
     tables: dict[int, list[Below]] = {}
     for node in range(len(nodes) - 1, -1, -1):
         copies = int(nodes.counts[node]) if node else 1
         if nodes.ends[node]:
-            tables[node] = [{node: levels}] * copies
+            tables[node] = [{node: fresh}] * copies
             continue
         drawn, own = nodes.drawn[node], races[node]
         assert own is not None

@@ -46,7 +46,7 @@ INSTANCES = {
         3,
     ),
 }
-OF_TREES = {"recursive_rejection", "greedy", "lift", "spechub", "transport", "transport_sample"}
+OF_TREES = {"recursive_rejection", "greedy", "lift", "race", "spechub", "transport", "transport_sample"}
 """The plain verifiers of drafted trees; test_plain_trees.py compares them."""
 
 TWINS = [name for name in plain.__all__ if not name.startswith("on_") and name not in OF_TREES]
