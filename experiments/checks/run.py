@@ -27,6 +27,7 @@ FILES = (
     "mixed",
     "drafts",
     "tree_verifiers",
+    "races",
 )
 """The files of this folder with statements, each a tuple `STATEMENTS`: a new file is one line here."""
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..drafting.distinct import LikeliestAndSample
-from ..numbers.rationals import Array, float_array
+from ..numbers.rationals import Array
 from .races import Draws, steps
 
 ROUNDS = 30
@@ -36,14 +36,12 @@ What is decided at a node may not hang on the last bits of its numbers.
 def fair_order(draws: Draws, wanted: Array, masses: Array) -> Array:
     """int array (m M,): the pairs at a node in the order of the fair race, for `race`.
 
-    It is found in floats, whatever the numbers are. It is then taken as it is: what follows from it is exact.
-
     Args:
         draws: what is drawn at the node, in floats.
         wanted: (m,), the demand for each token that can be drawn, in units of the masses.
         masses: (M,), of "the node is on the picked path, with this level".
     """
-    return _found(draws, *(float_array(part).tobytes() for part in (wanted, masses)))
+    return _found(draws, wanted.tobytes(), masses.tobytes())
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from ..drafting.supports import support
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, fast, settled
 from .fair_orders import fair_order
-from .races import LEVELS, Draws, Rule, fresh_levels, race
+from .races import LEVELS, Draws, Rule, fresh_levels, run
 
 
 def raced_draft(
@@ -48,7 +48,7 @@ def raced_draft(
         count = drafting.most_drawn(below, counts[length])
         draws = Draws(drafting, below, count, levels)
         law = fast(instance.target_law(node))[list(below.tokens)]
-        passing = race(rule(draws.in_floats(), law * weight[node], own), draws).below(own)
+        passing = run(rule, draws, law * weight[node], own).below(own)
         for child, p, row in zip(below.children, law, passing, strict=True):
             if child is None:
                 continue

@@ -24,13 +24,13 @@ class Draws(NamedTuple):
     Attributes:
         drafting: by which law.
         below: the tokens that can be drawn with the draft's probabilities.
-        count: how many are drawn.
+        number: how many are drawn.
         levels: M.
     """
 
     drafting: GrownTree
     below: Support
-    count: int
+    number: int
     levels: int
 
     def in_floats(self) -> Draws:
@@ -74,6 +74,11 @@ Rule = Callable[[Draws, Array, Array], Array]
 def fresh_levels(one: Any, levels: int) -> Array:
     """(M,), of the kind of a one: how likely a fresh score has each level; at the root they are the masses."""
     return np.array([one / levels] * levels)
+
+
+def run(rule: Rule, draws: Draws, wanted: Array, masses: Array) -> Race:
+    """The race at a node by a rule; the numbers are rationals or floats, and the rule is shown floats."""
+    return race(rule(draws.in_floats(), float_array(wanted), float_array(masses)), draws)
 
 
 def race(order: Array, draws: Draws) -> Race:

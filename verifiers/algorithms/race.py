@@ -11,7 +11,7 @@ from nodebudget.lp.drafting.specs import Drafted, as_drafting
 from nodebudget.lp.drafting.supports import Support
 from nodebudget.lp.selection.fair_orders import fair_order
 from nodebudget.lp.selection.raced_draft import raced_draft
-from nodebudget.lp.selection.races import LEVELS, Draws, Race, Rule, fresh_levels, race
+from nodebudget.lp.selection.races import LEVELS, Draws, Race, Rule, fresh_levels, run
 
 from ..arithmetic.arrays import Array
 from ..drafts.laws import AcceptanceLaw, residual_laws
@@ -100,8 +100,7 @@ def _select(tree: DraftTree, target: Array, draft: Array, rule: Rule, levels: in
         count = len(nodes.drawn[node]) // copies
         draws = Draws(drafting, _support(draft[node]), count, levels)
         law = target[node, list(draws.below.tokens)]
-        order = rule(draws.in_floats(), law * w, own)
-        here = races[node] = race(order, draws)
+        here = races[node] = run(rule, draws, law * w, own)
         passing = here.below(own)
         nu = passing.sum(axis=1)
         for token, share in zip(draws.below.tokens, nu, strict=True):

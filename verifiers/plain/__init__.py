@@ -13,8 +13,8 @@ Each of these files has one function `law(paths, target, draft)`:
 and gives {(Z, Y): Pr[Z, Y given the paths]}: Z is the accepted context, Y the token that is emitted after it.
 
 Of drafted trees that are no paths: `recursive_rejection.py`, `greedy.py`, `spechub.py`, `transport.py`,
-`transport_sample.py`, `race.py` and `lift.py`, with `trees.py`. There `law(drawn, target, draft)` is given `drawn`, {context: [the
-tokens that were drawn after it, in order, with copies]}.
+`transport_sample.py`, `race.py` and `lift.py`, with `trees.py`. There `law(drawn, target, draft)` is given `drawn`,
+{context: [the tokens that were drawn after it, in order, with copies]}.
 Nothing here is fast. The fast twins are in `nodebudget.verifiers.algorithms`, and the tests compare the two exactly.
 `on_tree(law)` is the same law as a function of a `DraftTree`, for the judges in `nodebudget.verifiers.audit`.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
+import numpy as np
 from nodebudget.lp.drafting import GrownTree
 from nodebudget.lp.drafting.supports import Support
 from nodebudget.lp.numbers.rationals import fmpq_array, to_fraction
@@ -30,8 +29,8 @@ def fair_rules(drafting: GrownTree, depth: int, levels: int) -> Rules:
 
     def order(z: Context, q: Row, demand: Row, g: Row) -> list[Pair]:
         here = drawn(z, q)
-        wanted = fmpq_array(Fraction(demand[y]) for y in here.below.tokens)
-        ranked = fair_order(here.in_floats(), wanted, fmpq_array(map(Fraction, g)))
+        wanted = [float(demand[y]) for y in here.below.tokens]
+        ranked = fair_order(here.in_floats(), np.array(wanted), np.array(g, dtype=float))
         return [(here.below.tokens[pair // levels], pair % levels) for pair in ranked.tolist()]
 
     counts = drafting.counts(depth)

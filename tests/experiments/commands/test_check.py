@@ -19,6 +19,7 @@ from nodebudget.experiments.checks import (
     drafts,
     mixed,
     programs,
+    races,
     selection,
     tree_verifiers,
     verifiers,
@@ -45,9 +46,13 @@ from nodebudget.lp import (
 )
 from nodebudget.lp.drafting import GivenTree, IidPaths, WithReplacement
 from nodebudget.lp.programs import verifier_lp as verifier_lp_module
+from nodebudget.lp.selection.fair_orders import fair_order
 from nodebudget.lp.selection.node_rules import neutral, ratio_ranking
+from nodebudget.lp.selection.raced_draft import raced_draft
+from nodebudget.lp.selection.races import Draws, Rule, race
 from nodebudget.lp.selection.transport import transport_to_trees
-from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, get_verifier
+from nodebudget.verifiers import VERIFIERS, AcceptanceLaw, DraftTree, TreeNodes, get_verifier
+from nodebudget.verifiers.algorithms.race import law as race_law
 from nodebudget.verifiers.algorithms.recursive_rejection import with_replacement
 from nodebudget.verifiers.algorithms.topdown import top_down
 from nodebudget.verifiers.registry import lift
@@ -57,6 +62,7 @@ NUMBERS = {
     "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "5.1", "5.2", "5.3", "5.4",
     "6.1", "6.2", "6.3", "6.4", "7.1", "7.2", "8.1", "12.1", "12.2", "12.3", "12.4",
     "13.1", "13.2", "13.3", "13.4", "13.5", "13.6", "13.7", "14.1", "14.2", "14.3", "14.4", "15.2", "15.3",
+    "16.1", "16.2", "16.3", "16.4",
 }  # fmt: skip
 
 
@@ -203,6 +209,37 @@ def not_lifted(name: str) -> Any:
     return get_verifier(name.removeprefix("lift:"))
 
 
+def looking_down(tree: DraftTree, rule: Rule, levels: int) -> AcceptanceLaw:
+    """A race whose order at every node is turned round where the last node that was drawn has an even token."""
+    turned = (tree.nodes.token[-1] + 1) % 2
+
+    def order(draws: Draws, wanted: Any, masses: Any) -> Any:
+        return rule(draws, wanted, masses)[:: -1 if turned else 1]
+
+    return race_law(tree, order, levels)
+
+
+def with_copies_merged(tree: DraftTree, rule: Rule, levels: int) -> AcceptanceLaw:
+    """A race in which the copies of a node are one before they have raced."""
+    nodes = tree.nodes
+    distinct = [nodes.path(node) for node in range(1, len(nodes))]
+    merged = DraftTree(TreeNodes(distinct), tree.target, tree.draft, drafting=tree.drafting)
+    law = race_law(merged, rule, levels)
+    return AcceptanceLaw.from_joint(tree, law.joint())
+
+
+def with_uneven_scores(order: Any, draws: Draws) -> Any:
+    """The score of a node is its highest level, whoever wins."""
+    found = race(order, draws)
+    level = found.level * 0
+    level[:, :, -1] += 1
+    return replace(found, level=level)
+
+
+def with_other_ranks(order: Any, draws: Draws) -> Any:
+    return replace(race(order, draws), rank=race(order[::-1], draws).rank)
+
+
 HAIR = Fraction(1, 10**30)
 
 # statement, module, name, and what takes its place
@@ -281,6 +318,16 @@ BROKEN: list[tuple[str, ModuleType, str, Any]] = [
     ("15.2", tree_verifiers, "get_verifier", as_if_with_replacement),
     ("15.3", tree_verifiers, "get_verifier", as_if_with_replacement),
     ("15.5", tree_verifiers, "get_verifier", as_if_with_replacement),
+    ("16.1", races, "race_law", looking_down),
+    ("16.1", races, "race_law", with_copies_merged),
+    (
+        "16.1", races, "raced_draft",
+        lambda instance, drafting, rule, levels: raced_draft(instance, drafting, fair_order, levels),
+    ),
+    ("16.2", races, "race", with_uneven_scores),
+    ("16.2", races, "race", with_other_ranks),
+    ("16.3", races, "fair_order", lambda *numbers: fair_order(*numbers)[::-1]),
+    ("16.4", races, "by_ratio", fair_order),
     ("12.4", mixed, "mixed_value", lambda grid, case, paths: 2.0 * case.instance.depth),
 ]  # fmt: skip
 
