@@ -25,7 +25,7 @@ def audit(
             metavar="NAME",
             help=(
                 "token, bv, gbv, nss, specinfer, spectr, traversal, mixed, gumbel-list, recycle:NAME; of drafted trees "
-                "recursive-rejection, greedy, univer, spechub, and lift:NAME; or your own as module:function."
+                "recursive-rejection, greedy, univer, spechub, race, and lift:NAME; or your own as module:function."
             ),
             show_default=False,
         ),
