@@ -11,6 +11,7 @@ from ..drafting.supports import support
 from ..instances.instance import Instance
 from ..numbers.rationals import Array, fast, settled
 from .fair_orders import fair_order
+from .race_entries import entries
 from .races import LEVELS, Draws, Rule, fresh_levels, run
 
 
@@ -46,12 +47,14 @@ def raced_draft(
             continue
         length = int(np.searchsorted(tree.level_start, node, side="right")) - 1
         count = drafting.most_drawn(below, counts[length])
-        draws = Draws(drafting, below, count, levels)
-        law = fast(instance.target_law(node))[list(below.tokens)]
-        passing = run(rule, draws, law * weight[node], own).below(own)
-        for child, p, row in zip(below.children, law, passing, strict=True):
+        law, draft = fast(instance.target_law(node)), fast(instance.draft_law(node))
+        racing = entries(drafting, law, draft, count)
+        draws = Draws(drafting, racing.below, count, levels)
+        passing = run(rule, draws, racing.wanted * weight[node], own).below(own)
+        for child, token in zip(below.children, below.tokens, strict=True):
             if child is None:
                 continue
+            p, row = law[token], passing[racing.place[token]] * racing.within[token]
             share = row.sum()
             nu[child] = nu[node] * share
             if share > 0:

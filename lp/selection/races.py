@@ -54,10 +54,8 @@ class Race:
         rank: int array (m, M), the place of each pair in the order, 0 the highest.
         length: (m, M), how often the pair is the best drafted one.
         level: (m, M, M), the law of the node's level, given that the pair is.
-        places: the place of each token that can be drawn among the m.
     """
 
-    places: dict[int, int]
     rank: Array
     length: Array
     level: Array
@@ -92,8 +90,7 @@ def race(order: Array, draws: Draws) -> Race:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     low, length = (part[rank].reshape(shape) for part in steps(order, draws))
-    places = {token: place for place, token in enumerate(draws.below.tokens)}
-    return Race(places, rank.reshape(shape), length, _levels(low, length))
+    return Race(rank.reshape(shape), length, _levels(low, length))
 
 
 def steps(order: Array, draws: Draws) -> tuple[Array, Array]:

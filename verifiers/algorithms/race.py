@@ -8,8 +8,8 @@ import numpy as np
 from nodebudget.lp import Instance
 from nodebudget.lp.drafting import FixedTree, GrownTree
 from nodebudget.lp.drafting.specs import Drafted, as_drafting
-from nodebudget.lp.drafting.supports import Support
 from nodebudget.lp.selection.fair_orders import fair_order
+from nodebudget.lp.selection.race_entries import entries
 from nodebudget.lp.selection.raced_draft import raced_draft
 from nodebudget.lp.selection.races import LEVELS, Draws, Race, Rule, fresh_levels, run
 
@@ -54,7 +54,7 @@ def law(tree: DraftTree, rule: Rule = fair_order, levels: int = LEVELS) -> Accep
     arrays = tree.arrays
     target, draft = _on_host(tree)
     found = _select(tree, target, draft, rule, levels)
-    chances = picked(nodes, found.races, fresh_levels(found.weight[0], levels))
+    chances = picked(nodes, found.races, found.places, fresh_levels(found.weight[0], levels))
     stop = arrays.from_host(_stops(nodes, target, found, chances))
     taken = _sent(tree, found.taken)
 
@@ -75,11 +75,13 @@ class _Selection(NamedTuple):
 
     Attributes:
         races: for each node above the deepest level its race, None where nothing was drawn below it.
+        places: for each of these the entry of each token in its race, (V,).
         weight: (n,), w.
         taken: (nodes.inner, V), nu / w at every token, at most 1.
     """
 
     races: list[Race | None]
+    places: list[Array]
     weight: Array
     taken: Array
 
@@ -89,6 +91,7 @@ def _select(tree: DraftTree, target: Array, draft: Array, rule: Rule, levels: in
     assert isinstance(drafting, GrownTree)
     zero = target[0, 0] * 0
     races: list[Race | None] = [None] * nodes.inner
+    places: list[Array] = [None] * nodes.inner
     masses, weight = {0: fresh_levels(zero + 1, levels)}, np.repeat(zero, len(nodes))
     weight[0] += 1
     taken = np.repeat(zero, nodes.inner * tree.vocab).reshape(nodes.inner, tree.vocab)
@@ -98,26 +101,20 @@ def _select(tree: DraftTree, target: Array, draft: Array, rule: Rule, levels: in
             continue
         copies = int(nodes.counts[node]) if node else 1
         count = len(nodes.drawn[node]) // copies
-        draws = Draws(drafting, _support(draft[node]), count, levels)
-        law = target[node, list(draws.below.tokens)]
-        here = races[node] = run(rule, draws, law * w, own)
+        racing = entries(drafting, target[node], draft[node], count)
+        draws = Draws(drafting, racing.below, count, levels)
+        here = run(rule, draws, racing.wanted * w, own)
+        races[node], places[node] = here, racing.place
         passing = here.below(own)
         nu = passing.sum(axis=1)
-        for token, share in zip(draws.below.tokens, nu, strict=True):
-            taken[node, token] = min(share / w, zero + 1) if w > 0 else zero
+        if w > 0:
+            taken[node] = np.minimum((nu / w)[racing.place] * racing.within, zero + 1)
         for child in nodes.children[node]:
-            place = here.places[int(nodes.token[child])]
-            share = nu[place]
-            masses[child] = passing[place] / share if share > 0 else passing[place]
-            weight[child] = min(w * law[place] / share, zero + 1) if share > 0 else zero
-    return _Selection(races, weight, taken)
-
-
-def _support(row: Array) -> Support:
-    """What can be drawn by a row of the draft, likeliest first, as draftings have it."""
-    tokens = [y for y, mass in enumerate(row) if mass > 0]
-    tokens.sort(key=lambda y: (-row[y], y))
-    return Support(tuple(tokens), tuple(row[tokens].tolist()), (None,) * len(tokens))
+            token = int(nodes.token[child])
+            entry, share = racing.place[token], racing.within[token] * nu[racing.place[token]]
+            masses[child] = passing[entry] / nu[entry] if share > 0 else passing[entry]
+            weight[child] = min(w * target[node, token] / share, zero + 1) if share > 0 else zero
+    return _Selection(races, places, weight, taken)
 
 
 def _stops(nodes: TreeNodes, target: Array, found: _Selection, chances: Array) -> Array:

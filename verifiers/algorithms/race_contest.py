@@ -14,7 +14,7 @@ Below = dict[int, Array]
 """Of one copy of a node: for each end of the tree below it, (M,), how likely that wins, with each level of the node."""
 
 
-def picked(nodes: TreeNodes, races: Sequence[Race | None], fresh: Array) -> Array:
+def picked(nodes: TreeNodes, races: Sequence[Race | None], entry: Sequence[Array], fresh: Array) -> Array:
     """(n,): how likely the picked path ends at each node.
 
     In one pass from the leaves up. Every copy has a subtree of its own: the copies of a node share what was drawn below
@@ -22,8 +22,8 @@ def picked(nodes: TreeNodes, races: Sequence[Race | None], fresh: Array) -> Arra
 
     Args:
         nodes: the drafted tree.
-        races: for each node above the deepest level its race, None where nothing was drawn below it. The tokens of a
-            race are in `places`.
+        races: for each node above the deepest level its race, None where nothing was drawn below it.
+        entry: for each of these the entry of each token in its race, (V,).
         fresh: (M,), how likely a fresh score has each level.
     """
     chances = np.repeat(fresh[:1] * 0, len(nodes))
@@ -37,7 +37,7 @@ def picked(nodes: TreeNodes, races: Sequence[Race | None], fresh: Array) -> Arra
         assert own is not None
         waiting = {child: iter(tables.pop(child)) for child in nodes.children[node]}
         below = [next(waiting[child]) for child in drawn]
-        places = [own.places[int(nodes.token[child])] for child in drawn]
+        places = [int(entry[node][nodes.token[child]]) for child in drawn]
         count = len(drawn) // copies
         tables[node] = [
             _winners(own, places[start : start + count], below[start : start + count])
@@ -57,7 +57,7 @@ def _winners(race: Race, places: Sequence[int], below: Sequence[Below]) -> Below
         lower = totals[k] * 0 + 1
         for other, total in enumerate(totals):
             if other != k:
-                # Of equal pairs, which only copies can have, the one drawn first wins.
+                # Of equal pairs, which copies can have and tokens of one bucket, the one drawn first wins.
                 worse = ranks[other] >= ranks[k][:, None] if other > k else ranks[other] > ranks[k][:, None]
                 lower = lower * np.where(worse, total, total * 0).sum(axis=1)
         for end, law in table.items():

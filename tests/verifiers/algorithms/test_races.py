@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 from nodebudget.lp import Instance, random_instance, solve_problem
-from nodebudget.lp.drafting import ListedTrees, Problem
+from nodebudget.lp.drafting import IidPaths, ListedTrees, Problem
 from nodebudget.lp.drafting.specs import parse_drafting
+from nodebudget.lp.selection import race_entries
 from nodebudget.verifiers import DraftTree, TreeNodes, expected_accepted, get_verifier, sample
 from nodebudget.verifiers.audit import audit_exact
 
@@ -38,6 +39,20 @@ def test_lossless_with_the_budgets_of_one_pass(case: str, spec: str) -> None:
     assert found.total_variation == 0
     assert (found.budgets == RACE.budgets(instance, spec)).all()
     assert found.accepted_tokens <= found.optimum
+
+
+@pytest.mark.parametrize("spec", ["with:2,1", "iid:2", "top-sample:2,1", "delayed:1,2"])
+def test_lossless_in_buckets(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens with ratios between neighbouring powers of two race together, as they do in large vocabularies."""
+    monkeypatch.setattr(race_entries, "SINGLE", 1)
+    monkeypatch.setattr(race_entries, "BITS", 0)
+    instance = random_instance("flat", 3, 2, seed=3)
+    for node in (0, 1):
+        laws = instance.target_law(node), instance.draft_law(node)
+        assert len(race_entries.entries(IidPaths(2), *laws, 2).below.tokens) == 2
+    found = audit_exact(RACE, instance, drafting=spec)
+    assert found.total_variation == 0
+    assert (found.budgets == RACE.budgets(instance, spec)).all()
 
 
 def test_of_a_given_tree_it_is_the_optimum() -> None:

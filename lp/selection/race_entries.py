@@ -1,0 +1,99 @@
+"""What races at a node: single tokens where they are few, else buckets of tokens with nearly one ratio p/q."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..drafting.distinct import LikeliestAndSample, WithoutReplacement
+from ..drafting.grown import GrownTree
+from ..drafting.supports import Support
+from ..numbers.rationals import Array, float_array, is_exact
+
+SINGLE = 48
+"""Most tokens that race one by one."""
+
+BITS = 2
+"""Leading bits of the mantissa of a ratio by which a bucket is told from the next."""
+
+OCTAVES = 8
+"""Ratios from 2^-8 to 2^8 are told apart; what is beyond is in the first or the last bucket."""
+
+SHIFT = 1.0905077326652577
+"""Ratios are taken times this, so that the ends of buckets are far from 1 and other ratios that come about often."""
+
+SUMMANDS = 100_000
+"""Most sets of tokens that are gone through for draws without replacement."""
+
+
+class Entries(NamedTuple):
+    """The tokens that can be drawn at a node as m entries, each a token or a bucket of tokens.
+
+    Attributes:
+        below: the entries with the draft's probabilities, as a draft over m tokens: which of its tokens a draw of a
+            bucket is, is drawn by the draft, whatever else is drawn.
+        wanted: (m,), the target's probabilities.
+        place: int array (V,), the entry of each token; 0 for one that is never drawn.
+        within: (V,), the share of each token in its entry; 0 for one that is never drawn.
+    """
+
+    below: Support
+    wanted: Array
+    place: Array
+    within: Array
+
+
+def entries(drafting: GrownTree, target: Array, draft: Array, number: int) -> Entries:
+    """The entries at a node.
+
+    Args:
+        drafting: what is drafted.
+        target, draft: (V,), the laws, in rationals or floats.
+        number: how many tokens are drawn.
+
+    Raises ValueError for draws without replacement from too many tokens.
+    """
+    live = np.flatnonzero(draft > 0)
+    distinct = isinstance(drafting, WithoutReplacement)
+    if distinct and math.comb(len(live), number - 1) > SUMMANDS:
+        raise ValueError(
+            f"race: got {number} draws without replacement from {len(live)} tokens; expected so few that the sets of "
+            f"{number - 1} of them are at most {SUMMANDS}"
+        )
+    single = live
+    if len(live) > SINGLE and not distinct:
+        single = live[:0]
+        if isinstance(drafting, LikeliestAndSample):
+            single = live[np.lexsort((live, -draft[live]))[: number - 1]]
+    single = np.array(sorted(single.tolist(), key=lambda y: (-draft[y], y)), dtype=np.int64)
+    place = np.full(len(draft), -1)
+    place[single] = np.arange(len(single))
+    rest = live[place[live] < 0]
+    if len(rest):
+        _, bucket = np.unique(_buckets(target[rest], draft[rest]), return_inverse=True)
+        place[rest] = len(single) + bucket
+    count = int(place.max()) + 1
+    shares, wanted = (_sums(place[live], law[live], count) for law in (draft, target))
+    never = place < 0
+    place[never] = 0
+    within = np.where(never, draft * 0, draft / shares[place])
+    tokens = tuple(range(count))
+    return Entries(Support(tokens, tuple(shares.tolist()), (None,) * count), wanted, place, within)
+
+
+def _buckets(target: Array, draft: Array) -> Array:
+    """int (k,): the leading bits of target / draft, which rise with the ratio."""
+    ratio = np.ascontiguousarray(float_array(target) / float_array(draft) * SHIFT)
+    bits = (ratio.view(np.int64) >> (52 - BITS)) - (1023 << BITS)
+    return np.clip(bits, -OCTAVES << BITS, (OCTAVES << BITS) - 1)
+
+
+def _sums(place: Array, values: Array, count: int) -> Array:
+    """(count,): the sums of values by their place."""
+    if not is_exact(values):
+        return np.bincount(place, values, minlength=count)
+    sums = np.repeat(values[:1] * 0, count)
+    np.add.at(sums, place, values)
+    return sums
