@@ -72,8 +72,9 @@ def entries(drafting: GrownTree, target: Array, draft: Array, number: int) -> En
     place[single] = np.arange(len(single))
     rest = live[place[live] < 0]
     if len(rest):
-        _, bucket = np.unique(_buckets(target[rest], draft[rest]), return_inverse=True)
-        place[rest] = len(single) + bucket
+        bucket = _buckets(target[rest], draft[rest])
+        used = np.bincount(bucket) > 0
+        place[rest] = len(single) - 1 + used.cumsum()[bucket]
     count = int(place.max()) + 1
     shares, wanted = (_sums(place[live], law[live], count) for law in (draft, target))
     never = place < 0
@@ -87,7 +88,7 @@ def _buckets(target: Array, draft: Array) -> Array:
     """int (k,): the leading bits of target / draft, which rise with the ratio."""
     ratio = np.ascontiguousarray(float_array(target) / float_array(draft) * SHIFT)
     bits = (ratio.view(np.int64) >> (52 - BITS)) - (1023 << BITS)
-    return np.clip(bits, -OCTAVES << BITS, (OCTAVES << BITS) - 1)
+    return np.clip(bits + (OCTAVES << BITS), 0, (2 * OCTAVES << BITS) - 1)
 
 
 def _sums(place: Array, values: Array, count: int) -> Array:
