@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from .common import COLUMN, look
+from .common import COLUMN
 from .needs import SWEEP, Needs
 from .tree_shares import Shares, shares_by_drafting
 
@@ -38,7 +38,7 @@ def draw(results: Path) -> Any:
         axis.axhline(place - 0.6, color="#BBBBBB", linewidth=0.5)
         for name, found in sorted(block.items(), key=lambda item: -item[1].mean):
             place += 1
-            ticks.append((place, look(name).label))
+            ticks.append((place, name))
             _draw_line(axis, place, name, found)
         place += 1.4
     axis.axvline(100, color="black", linewidth=0.8, linestyle="--", zorder=1)
@@ -46,7 +46,7 @@ def draw(results: Path) -> Any:
     axis.set_ylim(place - 0.8, -0.6)
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0, pad=1)
-    axis.set_xlabel("% of the draft's optimum: mean (mark) and worst family (bar's end)")
+    axis.set_xlabel("% of optimum: mean, worst family")
     return figure
 
 
