@@ -73,7 +73,7 @@ class WithoutReplacement(Drawn):
                 chance, left = chance * below.shares[place] / left, left - below.shares[place]
             yield places, chance
 
-    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+    def count_drawn(self, below: Support, count: int, ways: Sequence[int]) -> int:
         """The elementary symmetric sum of the ways, in every order."""
         size = min(count, len(ways))
         sums = [1] + [0] * size
@@ -117,7 +117,7 @@ class LikeliestAndSample(Drawn):
         for place in range(len(top), len(below.tokens)):
             yield (*top, place), below.shares[place] / mass
 
-    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+    def count_drawn(self, below: Support, count: int, ways: Sequence[int]) -> int:
         """Those of the likeliest, with those of each that can be drawn."""
         top = math.prod(ways[: count - 1])
         return top * sum(ways[count - 1 :]) if len(ways) >= count else top

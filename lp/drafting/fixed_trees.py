@@ -183,7 +183,7 @@ class Likeliest(FixedTree, Counted):
             found = hit + (1 - hit) * found
         return found
 
-    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+    def count_drawn(self, below: Support, count: int, ways: Sequence[int]) -> int:
         """Those of the likeliest."""
         return math.prod(ways[:count])
 

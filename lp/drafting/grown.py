@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -53,14 +54,15 @@ class GrownTree(Drafting):
     def drawn(self, below: Support, count: int) -> Iterator[tuple[Places, Any]]:
         """Every sequence of children that can be drawn at a node, with its probability."""
 
-    @abstractmethod
-    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+    def count_drawn(self, below: Support, count: int, ways: Sequence[int]) -> int:
         """How many sequences of children can be drawn, each child in several ways.
 
         Args:
-            ways: for each token with draft mass, likeliest first, what can be grown below it.
+            below: the draft at the node.
             count: how many children are drawn.
+            ways: for each token of `below`, in how many ways its subtree can be grown.
         """
+        return sum(math.prod(ways[place] for place in places) for places, _ in self.drawn(below, count))
 
     @abstractmethod
     def draw_children(self, below: Support, count: int, rng: np.random.Generator) -> Places:
@@ -177,7 +179,7 @@ class GrownTree(Drafting):
         for node in range(tree.leaves.start - 1, -1, -1):
             below = support(instance, node)
             grown = [ways[child] for child in below.children]
-            ways[node] = self.count_drawn(grown, counts[_length(instance, node)])
+            ways[node] = self.count_drawn(below, counts[_length(instance, node)], grown)
         return ways[0]
 
     def draw(self, instance: Instance, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:

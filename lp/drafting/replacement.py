@@ -56,7 +56,7 @@ class DrawnWithReplacement(GrownTree):
         assert found is not None
         return found
 
-    def count_drawn(self, ways: Sequence[int], count: int) -> int:
+    def count_drawn(self, below: Support, count: int, ways: Sequence[int]) -> int:
         """Each draw in all ways."""
         return int(sum(ways)) ** count
 
