@@ -72,7 +72,7 @@ class GrownTree(Drafting):
 
     def most_drawn(self, below: Support, count: int) -> int:
         """How many draws there are at a node, copies counted: fewer than are asked for where tokens run out."""
-        return self.most_children(below, count)
+        return min(count, len(below.tokens))
 
     def check(self, instance: Instance) -> None:
         """Raise ValueError unless there is a count for every length."""
