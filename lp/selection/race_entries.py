@@ -33,7 +33,7 @@ class Entries(NamedTuple):
 
     Attributes:
         below: the entries with the draft's probabilities, as a draft over m tokens: which of its tokens a draw of a
-            bucket is, is drawn by the draft, whatever else is drawn.
+            bucket is, is drawn by the draft, whatever else is drawn. A bucket has the id -1.
         wanted: (m,), the target's probabilities.
         place: int array (V,), the entry of each token; 0 for one that is never drawn.
         within: (V,), the share of each token in its entry; 0 for one that is never drawn.
@@ -80,7 +80,7 @@ def entries(drafting: GrownTree, target: Array, draft: Array, number: int) -> En
     never = place < 0
     place[never] = 0
     within = np.where(never, draft * 0, draft / shares[place])
-    tokens = tuple(range(count))
+    tokens = (*single.tolist(), *(-1,) * (count - len(single)))
     return Entries(Support(tokens, tuple(shares.tolist()), (None,) * count), wanted, place, within)
 
 
