@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..instances.arguments import described
 from ..instances.instance_json import parse_context, read_json
 from ..instances.trees import format_context
 from ..numbers.rationals import shortened
@@ -37,16 +36,11 @@ EXAMPLES = "iid:4, with:2,2, without:2,2, top-sample:3,2, top:2,2, delayed:1,4 o
 
 def as_drafting(drafted: Drafted) -> Drafting:
     """A number of paths as `IidPaths`, a text as `parse_drafting` reads it; ValueError for what is no drafting."""
-    if isinstance(drafted, str):
+    if isinstance(drafted, str) and ":" in drafted:
         return parse_drafting(drafted)
     if isinstance(drafted, Drafting):
         return drafted
-    if isinstance(drafted, bool) or not isinstance(drafted, int | np.integer):
-        raise ValueError(
-            f"paths: got {described(drafted)}; expected a number of i.i.d. paths, an integer of at least 1, or a "
-            'drafting, such as "with:2,1"'
-        )
-    return IidPaths(int(drafted))
+    return IidPaths(int(drafted) if isinstance(drafted, np.integer) else drafted)  # type: ignore[arg-type]
 
 
 def which_drafting(paths: Drafted | None, drafting: Drafted | None) -> Drafting:

@@ -113,7 +113,7 @@ def test_the_hint_works() -> None:
         ("block", INSTANCE, 2, "verifier: got 'block'; expected one of token, bv"),
         ("bv", "x", 2, "instance: got the str 'x'; expected an Instance"),
         ("bv", INSTANCE.tree, 2, r"instance: got PrefixTree\(.*; expected an Instance"),
-        ("bv", INSTANCE, "x", "drafting: got 'x'; expected iid:4"),
+        ("bv", INSTANCE, "x", "paths: got 'x'; expected an integer of at least 1"),
         ("bv", INSTANCE, 0, "paths: got 0"),
     ],
 )

@@ -160,7 +160,7 @@ def test_a_law(kind: str) -> None:
     law = VERIFIERS["bv"].law(tree)
     expected = float(law.expected_accepted)
     assert one_line(law).startswith(
-        f"AcceptanceLaw(E|Z| = {expected:.6g}, paths=1, depth=2, vocab=2, nodes=3, "
+        f"AcceptanceLaw(E|Z| = {expected:.6g}, paths=1, depth=2, nodes=3, vocab=2, "
     )
     head, *rows_shown = cells(law._repr_html_())
     assert head == ["node z", "Pr[Z = z]"]

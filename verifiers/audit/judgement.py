@@ -72,7 +72,8 @@ class ExactAudit:
         return not self.faults
 
     def __repr__(self) -> str:
-        return f"ExactAudit({shortened(self.verifier)}, {shortened(self.what.replace(' = ', '='))}: {self._summary()})"
+        drafted = f"K={self.paths}" if self.paths else shortened(self.what)
+        return f"ExactAudit({shortened(self.verifier)}, {drafted}: {self._summary()})"
 
     def _summary(self) -> str:
         count = len(self.faults)
@@ -85,7 +86,7 @@ class ExactAudit:
         columns = (instance.joint_target, instance.joint_draft, self.budgets)
         rows = ([node_name(tree, z), *(column[z] for column in columns)] for z in range(1, len(tree)))
         faults = html_table(["fault"], [[fault] for fault in self.faults]) if self.faults else ""
-        caption = f"{self.verifier}, {shortened(self.what)}: {self._summary()}"
+        caption = f"{self.verifier}, {self.what}: {self._summary()}"
         return html_table(["node z", "p(z)", "q(z)", "D(z)"], rows, caption, count=len(tree) - 1) + faults
 
     def to_frame(self) -> Any:
