@@ -19,7 +19,7 @@ from nodebudget.lp.drafting import (
 from nodebudget.lp.drafting.grown import Counted
 from nodebudget.lp.drafting.supports import support
 from nodebudget.lp.numbers.rationals import exact_array, fmpq_array, to_fraction
-from nodebudget.verifiers import DraftTree, TreeNodes, Verifier, get_verifier
+from nodebudget.verifiers import DraftTree, TreeNodes, Verifier, expected_accepted, get_verifier
 from nodebudget.verifiers.algorithms.one_step import answer
 from nodebudget.verifiers.algorithms.residuals import residual_rows
 from nodebudget.verifiers.audit import ExactAudit, audit_exact
@@ -56,6 +56,11 @@ def audit(case: Case, drafting: Drafting, name: str) -> ExactAudit:
     )
 
 
+def value(case: Case, drafting: Drafting, name: str) -> Fraction:
+    """Accepted tokens, without the verdict of an audit."""
+    return Fraction(expected_accepted(get_verifier(name), case.instance, drafting=drafting))
+
+
 def expect_lossless(outcome: Outcome, found: ExactAudit, case: Case, drafting: Drafting) -> None:
     label = f"{found.verifier} on {case.label}, {drafting}"
     outcome.expect(not found.faults, f"{label}: {' '.join(found.faults)}")
@@ -77,7 +82,7 @@ def check_lift(grid: Grid) -> Outcome:
         outcome.instances += 1
         lifted = audit(case, drafting, f"lift:{name}")
         expect_lossless(outcome, lifted, case, drafting)
-        walked = audit(case, drafting, name).accepted_tokens
+        walked = value(case, drafting, name)
         more += lifted.accepted_tokens > walked
         less += lifted.accepted_tokens < walked
     outcome.expect(more > 0, "the lift must accept more than the walk somewhere")
@@ -202,7 +207,7 @@ def check_value_of_the_lift(grid: Grid) -> Outcome:
     """V(z, W) = E sum_j [a_j + (1 - a_1 - .. - a_(j-1)) V(z t_j, W(z t_j))], for draws without copies below a node."""
     outcome = Outcome()
 
-    def value(name: str, instance: Instance, node: int, drafting: GrownTree, weight: Fraction) -> Fraction:
+    def below(name: str, instance: Instance, node: int, drafting: GrownTree, weight: Fraction) -> Fraction:
         if node in instance.tree.leaves:
             return Fraction(0)
         total = Fraction(0)
@@ -212,8 +217,8 @@ def check_value_of_the_lift(grid: Grid) -> Outcome:
                 a = to_fraction(law[token])
                 child = instance.tree.child(node, token)
                 assert child is not None
-                below = value(name, instance, child, drafting, a / left) if left else Fraction(0)
-                worth += a + left * below
+                under = below(name, instance, child, drafting, a / left) if left else Fraction(0)
+                worth += a + left * under
                 left -= a
             total += to_fraction(chance) * worth
         return total
@@ -221,8 +226,8 @@ def check_value_of_the_lift(grid: Grid) -> Outcome:
     for case, drafting, name in audited(grid):
         if isinstance(drafting, WithoutReplacement | LikeliestAndSample) and name != "nss":
             outcome.instances += 1
-            found = value(name, case.instance, 0, drafting, Fraction(1))
-            lifted = audit(case, drafting, f"lift:{name}").accepted_tokens
+            found = below(name, case.instance, 0, drafting, Fraction(1))
+            lifted = value(case, drafting, f"lift:{name}")
             outcome.equal(found, lifted, f"lift of {name} on {case.label}, {drafting}")
     return outcome
 
