@@ -8,15 +8,11 @@ from dataclasses import dataclass
 import torch
 from nodebudget.lp import Instance
 from torch import Tensor
-from transformers import PreTrainedModel
 
-from .caches import CachedModel, input_device
+from .branch_reader import BranchReader
 from .models import ModelPair
 from .sampling_laws import SamplingLaw
 from .tree_pass import prepare
-
-ROWS_AT_ONCE = 128
-"""Nodes that are read in one forward pass: a row of the whole vocabulary in float64 for each."""
 
 Laws = dict[tuple[int, ...], dict[int, float]]
 
@@ -83,14 +79,17 @@ class TreeExpander:
                 f"tokens of {self.pair.name}"
             )
         readers = [
-            _Reader(model, self.pair.vocab, context, self.sampling, tree_mask)
+            BranchReader(model, self.pair.vocab, context, tree_mask=tree_mask)
             for model, tree_mask in zip((self.pair.target, self.pair.draft), self.tree_mask, strict=True)
         ]
         laws: tuple[Laws, Laws] = ({}, {})
         level: list[tuple[int, ...]] = [()]
         count, depth, first_cut = 1, 0, None
         while depth < length:
-            found = [reader.laws(level) for reader in readers]
+            found = [
+                [law for rows in reader.logits(level) for law in _sparse(self.sampling.rows(rows))]
+                for reader in readers
+            ]
             below = [
                 (*path, token)
                 for path, target, draft in zip(level, *found, strict=True)
@@ -108,53 +107,10 @@ class TreeExpander:
         return ContextTree(tuple(context), instance, length, first_cut)
 
 
-class _Reader:
-    """One model behind a context: the laws after branches, whose tokens it reads once each."""
-
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        vocab: int,
-        context: Sequence[int],
-        sampling: SamplingLaw,
-        tree_mask: bool,
-    ) -> None:
-        self.context, self.sampling = list(context), sampling
-        self.cached = CachedModel(model, vocab, tree_mask=tree_mask)
-        self.columns: dict[tuple[int, ...], int] = {}
-
-    def laws(self, level: Sequence[tuple[int, ...]]) -> list[dict[int, float]]:
-        """The laws after paths of one length; those of their parents were asked for before."""
-        if not level:
-            return []
-        if level[0] == ():
-            return self._sparse(self.cached.read(self.context)[None])
-        found = []
-        for start in range(0, len(level), ROWS_AT_ONCE):
-            paths = level[start : start + ROWS_AT_ONCE]
-            found += self._sparse(self._branch(paths) if self.cached.tree_mask else self._batch(paths))
-        return found
-
-    def _branch(self, paths: Sequence[tuple[int, ...]]) -> Tensor:
-        before = len(self.columns)
-        self.columns.update((path, before + i) for i, path in enumerate(paths))
-        visible = torch.zeros((len(paths), before + len(paths)), dtype=torch.bool)
-        for row, path in enumerate(paths):
-            visible[row, [self.columns[path[:length]] for length in range(1, len(path) + 1)]] = True
-        depths = torch.tensor([len(path) - 1 for path in paths])
-        return self.cached.branch(torch.tensor([path[-1] for path in paths]), depths, visible)
-
-    def _batch(self, paths: Sequence[tuple[int, ...]]) -> Tensor:
-        """The logits of a model that takes no tree mask, which reads every path from the start."""
-        model = self.cached.model
-        ids = torch.tensor([[*self.context, *path] for path in paths], device=input_device(model))
-        logits: Tensor = model(input_ids=ids, use_cache=False).logits
-        return logits[:, -1, : self.cached.vocab]
-
-    def _sparse(self, logits: Tensor) -> list[dict[int, float]]:
-        rows = self.sampling.rows(logits)
-        laws = []
-        for row in rows:
-            tokens = row.nonzero()[:, 0]
-            laws.append(dict(zip(tokens.tolist(), row[tokens].tolist(), strict=True)))
-        return laws
+def _sparse(rows: Tensor) -> list[dict[int, float]]:
+    """Rows of laws as the tokens that have mass."""
+    laws = []
+    for row in rows:
+        tokens = row.nonzero()[:, 0]
+        laws.append(dict(zip(tokens.tolist(), row[tokens].tolist(), strict=True)))
+    return laws

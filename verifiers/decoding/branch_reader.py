@@ -1,0 +1,62 @@
+"""One model behind a context: the logits after branches of tokens, each token of which is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from .caches import CachedModel, input_device
+
+ROWS_AT_ONCE = 128
+"""Nodes that are read in one forward pass: each has a row of logits over the whole vocabulary."""
+
+
+class BranchReader:
+    """A model that has read a context, and goes on along a prefix tree."""
+
+    def __init__(
+        self, model: PreTrainedModel, vocab: int, context: Sequence[int], *, tree_mask: bool
+    ) -> None:
+        """Nothing is read yet; `tree_mask` says whether the model takes one (see `takes_tree_mask`)."""
+        self.context = list(context)
+        self.cached = CachedModel(model, vocab, tree_mask=tree_mask)
+        self._columns: dict[tuple[int, ...], int] = {}
+
+    def logits(self, paths: Sequence[tuple[int, ...]]) -> Iterator[Tensor]:
+        """The logits after paths, (m, V) for so many at once, in their order; the shorter ones come first.
+
+        The parent of each path is the context, (), or was asked for before, here or in an earlier call. A pass
+        takes up to `ROWS_AT_ONCE` paths: of several lengths with a tree mask, of one without.
+        """
+        rest = list(paths)
+        if rest and rest[0] == ():
+            yield self.cached.read(self.context)[None]
+            rest = rest[1:]
+        if self.cached.tree_mask:
+            for start in range(0, len(rest), ROWS_AT_ONCE):
+                yield self._branch(rest[start : start + ROWS_AT_ONCE])
+            return
+        for _, members in groupby(rest, key=len):
+            level = list(members)
+            for start in range(0, len(level), ROWS_AT_ONCE):
+                yield self._batch(level[start : start + ROWS_AT_ONCE])
+
+    def _branch(self, paths: Sequence[tuple[int, ...]]) -> Tensor:
+        before = len(self._columns)
+        self._columns.update((path, before + i) for i, path in enumerate(paths))
+        visible = torch.zeros((len(paths), before + len(paths)), dtype=torch.bool)
+        for row, path in enumerate(paths):
+            visible[row, [self._columns[path[:length]] for length in range(1, len(path) + 1)]] = True
+        depths = torch.tensor([len(path) - 1 for path in paths])
+        return self.cached.branch(torch.tensor([path[-1] for path in paths]), depths, visible)
+
+    def _batch(self, paths: Sequence[tuple[int, ...]]) -> Tensor:
+        """The logits of a model that takes no tree mask, which reads every path from the start."""
+        model = self.cached.model
+        ids = torch.tensor([[*self.context, *path] for path in paths], device=input_device(model))
+        logits: Tensor = model(input_ids=ids, use_cache=False).logits
+        return logits[:, -1, : self.cached.vocab]
