@@ -47,6 +47,7 @@ ROOMS = {
         "checks",
         "sweep",
         "pairs",
+        "contexts",
         "optimality",
         "studies",
         "benchmarks",

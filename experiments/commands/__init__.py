@@ -5,7 +5,7 @@ help. `options.py` has the options that several commands share, `answers.py` how
 what is heavy is imported when a command runs.
 """
 
-from . import audit, audit_sampler, bound, check, decode, distill, figures, optimality, sweep
+from . import audit, audit_sampler, bound, check, contexts, decode, distill, figures, optimality, sweep
 
 COMMANDS = {
     "bound": bound,
@@ -14,6 +14,7 @@ COMMANDS = {
     "check": check,
     "distill": distill,
     "decode": decode,
+    "contexts": contexts,
     "optimality": optimality,
     "sweep": sweep,
     "figures": figures,

