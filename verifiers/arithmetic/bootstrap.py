@@ -29,3 +29,20 @@ def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -
         return None
     low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
+
+
+def difference_interval(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float] | None:
+    """The 95% interval of the mean difference of paired values; None for fewer than two pairs.
+
+    Args:
+        ours, theirs: one of each for every unit (a context), in the same order: a unit is drawn with both.
+
+    >>> difference_interval([2.0, 3.0], [1.0, 2.0])
+    (1.0, 1.0)
+    """
+    if len(ours) < 2:
+        return None
+    apart = np.asarray(ours, dtype=float) - np.asarray(theirs, dtype=float)
+    drawn = np.random.default_rng(0).integers(len(apart), size=(RESAMPLES, len(apart)))
+    low, high = np.quantile(apart[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
