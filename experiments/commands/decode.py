@@ -13,9 +13,8 @@ from .options import (
     Draft,
     Dtype,
     Json,
-    Length,
     Pair,
-    Paths,
+    PathsOrDrafting,
     Prompts,
     Target,
     Temperature,
@@ -30,8 +29,26 @@ EXAMPLE = """nodebudget decode --pair smollm2/without-10-13 --compare token,bv,t
 
 def decode(
     prompts: Prompts,
-    paths: Paths,
-    length: Length,
+    paths: PathsOrDrafting = None,
+    drafting: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="A tree instead of --paths: with:2,1, without:2,1, top:2,1, top-sample:2,1 (a number for each "
+            "length), or with --length delayed:1,4, best-draft:8 (the draft's likeliest strings, so many nodes) or "
+            "lookup:2 (what followed the last tokens before, without any draft).",
+            show_default=False,
+        ),
+    ] = None,
+    length: Annotated[
+        int | None,
+        typer.Option(
+            metavar="L",
+            parser=integer,
+            help="Tokens of each path, at least 1; not needed where SPEC has a number for each length.",
+            show_default=False,
+        ),
+    ] = None,
     verifier: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="As for audit, module:function included.", show_default=False),
@@ -110,6 +127,7 @@ def decode(
         device=device,
         device_map=device_map,
         baseline=baseline,
+        drafting=drafting,
     )
     if out is not None:
         check_out(out)

@@ -87,6 +87,7 @@ class ContextKeeper:
         """
         import torch
         from nodebudget.verifiers.decoding.branch_reader import BranchReader
+        from nodebudget.verifiers.decoding.caches import CachedModel
 
         length = self.config.length
         if self.context is not None and len(ids) + length > self.context:
@@ -96,7 +97,7 @@ class ContextKeeper:
             )
         with torch.inference_mode():
             target, draft = (
-                BranchReader(model, self.pair.vocab, ids, tree_mask=tree_mask)
+                BranchReader(CachedModel(model, self.pair.vocab, tree_mask=tree_mask), ids)
                 for model, tree_mask in zip((self.pair.target, self.pair.draft), self.tree_mask, strict=True)
             )
             levels: list[list[tuple[int, ...]]] = [[()]]

@@ -23,7 +23,8 @@ class DecodeConfig:
     Attributes:
         pair: a preset's name; or None, with `target` and `draft` as `load_pair` takes them.
         verifiers: names as `get_verifier` takes them, at least one.
-        paths, length: K and L.
+        paths, length: K and L; K is None where `drafting` says what is drafted, and so may L be.
+        drafting: as `parse_drafter` takes it, instead of `paths`.
         prompts, count: as `load_prompts` takes them.
         max_new_tokens: of each prompt.
         temperature, top_k, top_p: of both models, as in `SamplingLaw`.
@@ -37,8 +38,8 @@ class DecodeConfig:
     """
 
     verifiers: tuple[str, ...]
-    paths: int
-    length: int
+    paths: int | None
+    length: int | None
     prompts: str
     pair: str | None = None
     target: str | None = None
@@ -53,16 +54,25 @@ class DecodeConfig:
     device: str | None = None
     device_map: str | None = None
     baseline: bool = True
+    drafting: str | None = None
 
     def __post_init__(self) -> None:
         for option, value in (
-            ("--paths", self.paths),
-            ("--length", self.length),
+            ("--paths", 1 if self.paths is None else self.paths),
+            ("--length", 1 if self.length is None else self.length),
             ("--max-new-tokens", self.max_new_tokens),
             ("--count", 1 if self.count is None else self.count),
         ):
             if value < 1:
                 raise ValueError(f"{option}: got {value}; expected at least 1")
+        if (self.paths is None) == (self.drafting is None):
+            given = "neither" if self.paths is None else "both"
+            raise ValueError(
+                f"--paths, --drafting: got {given}; expected what is drafted, such as --paths 2, or "
+                "--drafting without:2,1"
+            )
+        if self.paths is not None and self.length is None:
+            raise ValueError("missing option '--length': the tokens of each path")
         if self.seed < 0:
             raise ValueError(f"--seed: got {self.seed}; expected at least 0")
         if not self.verifiers or len(set(self.verifiers)) < len(self.verifiers):
@@ -116,10 +126,13 @@ def run_decode(config: DecodeConfig) -> DecodeResult:
     require_llm("decode")
     from nodebudget.verifiers.decoding import SamplingLaw, load_pair, load_prompts
     from nodebudget.verifiers.decoding.caches import input_device
+    from nodebudget.verifiers.decoding.drafters import parse_drafter
     from nodebudget.verifiers.decoding.loop import Decoder
     from tqdm import tqdm
 
     sampling = SamplingLaw(config.temperature, config.top_k, config.top_p)
+    if config.drafting is not None:
+        parse_drafter(config.drafting, config.length)
     prompts = load_prompts(config.prompts, count=config.count)
     pair = load_pair(
         config.pair,
@@ -133,7 +146,14 @@ def run_decode(config: DecodeConfig) -> DecodeResult:
         raise ValueError(f"{pair.name}: there is no tokenizer with these models, to read prompts with")
     choices: list[Verifier | None] = [None, *verifiers] if config.baseline else [*verifiers]
     decoders = [
-        Decoder(pair, verifier, paths=config.paths, length=config.length, sampling=sampling)
+        Decoder(
+            pair,
+            verifier,
+            paths=config.paths or 1,
+            length=config.length,
+            drafting=config.drafting,
+            sampling=sampling,
+        )
         for verifier in choices
     ]
     encoded = []

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from ..tables import console, plain, sampling, text_table
-from .decode import DecodeResult, speedup
+from .decode import DecodeConfig, DecodeResult, speedup
 
 WIDTH = 100
 """What the tables need."""
+
+
+def _drafted(config: DecodeConfig) -> str:
+    """What is drafted, for the heading."""
+    what = f"K = {config.paths}" if config.drafting is None else config.drafting
+    return what if config.length is None else f"{what}, L = {config.length}"
 
 
 def print_decode(result: DecodeResult, *, text: bool) -> None:
@@ -15,7 +21,7 @@ def print_decode(result: DecodeResult, *, text: bool) -> None:
     config, summaries = result.config, result.summaries()
     first = summaries[0]
     out.print(
-        f"{result.pair} on {result.device} in {result.dtype}, K = {config.paths}, L = {config.length}, "
+        f"{result.pair} on {result.device} in {result.dtype}, {_drafted(config)}, "
         f"{sampling(config.temperature, config.top_k, config.top_p)}",
         markup=False,
     )

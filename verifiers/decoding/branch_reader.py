@@ -7,7 +7,6 @@ from itertools import groupby
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from .caches import CachedModel, input_device
 
@@ -16,15 +15,17 @@ ROWS_AT_ONCE = 128
 
 
 class BranchReader:
-    """A model that has read a context, and goes on along a prefix tree."""
+    """A model behind committed tokens that goes on along a prefix tree.
 
-    def __init__(
-        self, model: PreTrainedModel, vocab: int, context: Sequence[int], *, tree_mask: bool
-    ) -> None:
-        """Nothing is read yet; `tree_mask` says whether the model takes one (see `takes_tree_mask`)."""
-        self.context = list(context)
-        self.cached = CachedModel(model, vocab, tree_mask=tree_mask)
-        self._columns: dict[tuple[int, ...], int] = {}
+    Attributes:
+        cached: the model; what it branches is behind its committed tokens, in the order in which it is read.
+        columns: for each path that was read with a tree mask, its number among the branched tokens.
+    """
+
+    def __init__(self, cached: CachedModel, tokens: Sequence[int]) -> None:
+        """`tokens` are all committed ones; those that the model has not read, at least one, are read with the root."""
+        self.cached, self.tokens = cached, list(tokens)
+        self.columns: dict[tuple[int, ...], int] = {}
 
     def logits(self, paths: Sequence[tuple[int, ...]]) -> Iterator[Tensor]:
         """The logits after paths, (m, V) for so many at once, in their order; the shorter ones come first.
@@ -34,7 +35,7 @@ class BranchReader:
         """
         rest = list(paths)
         if rest and rest[0] == ():
-            yield self.cached.read(self.context)[None]
+            yield self.cached.read(self.tokens[self.cached.length :])[None]
             rest = rest[1:]
         if self.cached.tree_mask:
             for start in range(0, len(rest), ROWS_AT_ONCE):
@@ -46,17 +47,17 @@ class BranchReader:
                 yield self._batch(level[start : start + ROWS_AT_ONCE])
 
     def _branch(self, paths: Sequence[tuple[int, ...]]) -> Tensor:
-        before = len(self._columns)
-        self._columns.update((path, before + i) for i, path in enumerate(paths))
+        before = len(self.columns)
+        self.columns.update((path, before + i) for i, path in enumerate(paths))
         visible = torch.zeros((len(paths), before + len(paths)), dtype=torch.bool)
         for row, path in enumerate(paths):
-            visible[row, [self._columns[path[:length]] for length in range(1, len(path) + 1)]] = True
+            visible[row, [self.columns[path[:length]] for length in range(1, len(path) + 1)]] = True
         depths = torch.tensor([len(path) - 1 for path in paths])
         return self.cached.branch(torch.tensor([path[-1] for path in paths]), depths, visible)
 
     def _batch(self, paths: Sequence[tuple[int, ...]]) -> Tensor:
         """The logits of a model that takes no tree mask, which reads every path from the start."""
         model = self.cached.model
-        ids = torch.tensor([[*self.context, *path] for path in paths], device=input_device(model))
+        ids = torch.tensor([[*self.tokens, *path] for path in paths], device=input_device(model))
         logits: Tensor = model(input_ids=ids, use_cache=False).logits
         return logits[:, -1, : self.cached.vocab]

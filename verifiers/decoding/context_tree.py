@@ -10,6 +10,7 @@ from nodebudget.lp import Instance
 from torch import Tensor
 
 from .branch_reader import BranchReader
+from .caches import CachedModel
 from .models import ModelPair
 from .sampling_laws import SamplingLaw
 from .tree_pass import prepare
@@ -79,7 +80,7 @@ class TreeExpander:
                 f"tokens of {self.pair.name}"
             )
         readers = [
-            BranchReader(model, self.pair.vocab, context, tree_mask=tree_mask)
+            BranchReader(CachedModel(model, self.pair.vocab, tree_mask=tree_mask), context)
             for model, tree_mask in zip((self.pair.target, self.pair.draft), self.tree_mask, strict=True)
         ]
         laws: tuple[Laws, Laws] = ({}, {})

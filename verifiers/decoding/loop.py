@@ -12,18 +12,20 @@ from nodebudget.verifiers.arithmetic.arrays import Arrays
 from nodebudget.verifiers.drafts.laws import AcceptanceLaw
 from nodebudget.verifiers.drafts.nodes import PathNodes
 from nodebudget.verifiers.drafts.paths import DraftTree
+from nodebudget.verifiers.drafts.tree_nodes import TreeNodes
 from nodebudget.verifiers.registry import VERIFIERS
 from nodebudget.verifiers.sampling import draw, sample
 from nodebudget.verifiers.verifier import Verifier
 from torch import Tensor
 
 from .caches import CachedModel
-from .drafting import draft_paths, keep_drafted
+from .drafters import Drafted, Drafter, Paths, Start, parse_drafter
 from .models import ModelPair
 from .records import Block, Generation
 from .sampling_laws import SamplingLaw
 from .timing import PhaseTimer
 from .tree_pass import keep_path, prepare, tree_logits
+from .warm_up import warm_up
 
 OnTokens = Callable[[tuple[int, ...]], object]
 """Called with the new tokens of the output after each block."""
@@ -47,7 +49,8 @@ class Decoder:
         verifier: Verifier | None,
         *,
         paths: int = 1,
-        length: int = 1,
+        length: int | None = None,
+        drafting: str | None = None,
         sampling: SamplingLaw | None = None,
         dtype: str = "float64",
         end_tokens: Collection[int] | None = None,
@@ -58,30 +61,38 @@ class Decoder:
             pair: target and draft.
             verifier: from `get_verifier`; None decodes plainly with the target, the baseline.
             paths: K, drafted paths per block. For a verifier that looks at the first path only, one is drawn.
-            length: L, tokens per path.
+            length: L, tokens per path, 1 by default.
+            drafting: what is drafted instead of K paths, as `parse_drafter` takes it; `length` then only where it does
+                not say it.
             sampling: temperature, top-k and top-p of both models; temperature 1 by default.
             dtype: of the laws, "float64" or "float32", whatever the models run in.
             end_tokens: ids that end the output; None for those of the target's generation config and of the
                 tokenizer.
 
         Raises:
-            ValueError: for K or L below 1, another dtype, or a model whose cache cannot be cropped.
+            ValueError: for K or L below 1, another dtype, a drafting that is none or for which the verifier is not
+                defined, or a model whose cache cannot be cropped.
         """
-        for name, value in (("paths", paths), ("length", length)):
+        for name, value in (("paths", paths), ("length", 1 if length is None else length)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name}: got {value!r}; expected a whole number, at least 1")
         if dtype not in ("float64", "float32"):
             raise ValueError(f"dtype: got {dtype!r}; expected float64 or float32")
         self.pair, self.verifier = pair, verifier
-        self.paths = 0 if verifier is None else paths if verifier.multipath else 1
-        self.length = 0 if verifier is None else length
+        self.drafter: Drafter | None = None
+        if verifier is not None:
+            self.drafter = Paths(paths, length or 1) if drafting is None else parse_drafter(drafting, length)
+            if isinstance(self.drafter, Paths) and not verifier.multipath:
+                self.drafter = Paths(1, self.drafter.length)
+            if not verifier.needs.met(self.drafter.drafting):
+                raise ValueError(f"{verifier.name} needs {verifier.needs.text}; got {self.drafter}")
         self.sampling = sampling or SamplingLaw()
         self.dtype = dtype
         self.end_tokens = frozenset(_end_tokens(pair) if end_tokens is None else end_tokens)
-        models = (pair.target,) if verifier is None else (pair.target, pair.draft)
+        models = (pair.target, pair.draft) if self.drafter and self.drafter.uses_model else (pair.target,)
         self.context, self.tree_mask = prepare(*models)
         if verifier is not None and VERIFIERS.get(verifier.name) is verifier:
-            _warm_up(self)
+            warm_up(self)
 
     def decode(
         self,
@@ -137,9 +148,9 @@ class _Run:
             CachedModel(model, decoder.pair.vocab, tree_mask=tree_mask)
             for model, tree_mask in zip(models, decoder.tree_mask, strict=False)
         ]
-        self.target, self.draft = cached[0], cached[1] if decoder.verifier is not None else None
+        self.target, self.draft = cached[0], cached[1] if len(cached) > 1 else None
         self.timer = PhaseTimer()
-        self.counts: list[tuple[int, int, int, int, int, int]] = []
+        self.counts: list[tuple[int, int, int, int, int, int, int]] = []
         self.expected: list[Tensor] = []
 
     def generate(self, max_new_tokens: int, on_tokens: OnTokens | None) -> Generation:
@@ -179,36 +190,53 @@ class _Run:
             draft_flops=draft.flops if draft is not None else 0.0,
         )
 
-    def _block(self) -> tuple[tuple[int, int, int, int], list[int]]:
-        """(paths, length, nodes, accepted) of one block, and the tokens that it emits."""
-        decoder, draft = self.decoder, self.draft
-        if draft is None or decoder.verifier is None:
-            return (0, 0, 0, 0), [self._plain_token()]
-        length = decoder.length
-        if decoder.context is not None:  # the tree may not reach beyond the last position
-            length = min(length, decoder.context - len(self.tokens))
-        dtype = getattr(torch, decoder.dtype)
-        with self.timer.phase("draft", draft.device):
-            uniforms = torch.from_numpy(self.drafting_rng.random((decoder.paths, length)))
-            drafted = draft_paths(draft, self.tokens[draft.length :], decoder.sampling, uniforms, dtype)
-            nodes = PathNodes(drafted.tokens)
-            draft_laws = drafted.node_laws(nodes)
+    def _block(self) -> tuple[tuple[int, int, int, int, int], list[int]]:
+        """(paths, length, drawn, nodes, accepted) of one block, and the tokens that it emits."""
+        decoder, verifier = self.decoder, self.decoder.verifier
+        drafted = self._drafted()
+        if drafted is None or verifier is None:
+            return (0, 0, 0, 0, 0), [self._plain_token()]
+        nodes, dtype = drafted.nodes, getattr(torch, decoder.dtype)
         with self.timer.phase("target", self.target.device):
             target_laws = decoder.sampling.rows(tree_logits(self.target, self.tokens[-1], nodes), dtype)
         with self.timer.phase("verify", target_laws.device):
-            tree = DraftTree(
-                nodes, target_laws, draft_laws.to(target_laws.device, non_blocking=True), dtype=decoder.dtype
-            )
-            law = _law(decoder.verifier, tree)
+            draft_laws = drafted.laws.to(target_laws.device, non_blocking=True)
+            tree = DraftTree(nodes, target_laws, draft_laws, drafting=drafted.drafting, dtype=decoder.dtype)
+            law = _law(verifier, tree)
             accepted, token = sample(law, self.verifying_rng)
         node = _node(nodes, accepted)
         with self.timer.phase("cache", self.target.device):
             keep_path(self.target, nodes, node)
-            keep_drafted(draft, nodes, node)
+            drafted.keep(node)
         starts = nodes.level_start
-        levels = [law.stop[starts[d] : starts[d + 1]].sum() for d in range(length + 1)]
+        levels = [law.stop[starts[d] : starts[d + 1]].sum() for d in range(nodes.depth + 1)]
         self.expected.append(torch.stack(levels))
-        return (nodes.paths, length, len(nodes) - 1, len(accepted)), [*accepted, token]
+        paths = nodes.paths if isinstance(nodes, PathNodes) else 0
+        drawn = paths * nodes.depth or int(nodes.counts[1:].sum())
+        return (paths, nodes.depth, drawn, len(nodes) - 1, len(accepted)), [*accepted, token]
+
+    def _drafted(self) -> Drafted | None:
+        """What is drafted in a block; None where nothing is."""
+        decoder, drafter = self.decoder, self.decoder.drafter
+        if drafter is None:
+            return None
+        length = drafter.length
+        if decoder.context is not None:  # the tree may not reach beyond the last position
+            length = min(length, decoder.context - len(self.tokens))
+        device = self.target.device if self.draft is None else self.draft.device
+        with self.timer.phase("draft", device):
+            return drafter.draft(
+                Start(
+                    self.draft,
+                    self.tokens,
+                    length,
+                    decoder.sampling,
+                    getattr(torch, decoder.dtype),
+                    device,
+                    decoder.pair.vocab,
+                    self.drafting_rng,
+                )
+            )
 
     def _plain_token(self) -> int:
         """One token of the target itself."""
@@ -229,27 +257,12 @@ class _Run:
         rows = torch.cat(self.expected).tolist()
         blocks, place = [], 0
         for counts, seconds in zip(self.counts, self.timer.seconds(), strict=True):
-            context, paths, length, nodes, accepted, emitted = counts
+            context, paths, length, drawn, nodes, accepted, emitted = counts
             by_length = tuple(rows[place : place + length + 1])
             place += length + 1
-            blocks.append(Block(context, paths, length, nodes, accepted, emitted, by_length, **seconds))
+            about = (context, paths, length, drawn, nodes, accepted, emitted)
+            blocks.append(Block(*about, by_length, **seconds))
         return tuple(blocks)
-
-
-def _warm_up(decoder: Decoder) -> None:
-    """Let a verifier of the package load its compiled code before any block is timed."""
-    assert decoder.verifier is not None
-    vocab, device = decoder.pair.vocab, decoder.pair.target.device
-    nodes = PathNodes([[0, 0], [1, 0]][: decoder.paths])
-    with torch.inference_mode():
-        # Models that differ, so that nothing is certain.
-        ramp = torch.arange(1, vocab + 1, dtype=getattr(torch, decoder.dtype), device=device)
-        target, draft = (
-            (law / law.sum()).expand(count, vocab).contiguous()
-            for law, count in ((ramp, len(nodes)), (torch.ones_like(ramp), nodes.inner))
-        )
-        law = decoder.verifier.law(DraftTree(nodes, target, draft, dtype=decoder.dtype))
-        sample(law, np.random.default_rng(0))
 
 
 def _law(verifier: Verifier, tree: DraftTree) -> AcceptanceLaw:
@@ -267,7 +280,7 @@ def _law(verifier: Verifier, tree: DraftTree) -> AcceptanceLaw:
     return law
 
 
-def _node(nodes: PathNodes, tokens: Sequence[int]) -> int:
+def _node(nodes: TreeNodes, tokens: Sequence[int]) -> int:
     """The node of accepted tokens."""
     node = 0
     for token in tokens:

@@ -11,8 +11,9 @@ class Block:
 
     Attributes:
         context: committed tokens before the block.
-        paths: drafted paths, 0 in plain decoding.
-        length: tokens of each path, 0 in plain decoding.
+        paths: drafted i.i.d. paths, 0 for trees and in plain decoding.
+        length: tokens of the longest drafted string, 0 in plain decoding.
+        drawn: drafted tokens, copies of equal nodes counted.
         nodes: distinct drafted nodes, the root not counted.
         accepted: drafted tokens that the verifier accepted.
         emitted: tokens that went into the output: accepted + 1, or fewer at the end of the output.
@@ -24,6 +25,7 @@ class Block:
     context: int
     paths: int
     length: int
+    drawn: int
     nodes: int
     accepted: int
     emitted: int

@@ -22,7 +22,7 @@ class Summary:
 
     Attributes:
         verifier: its name, "autoregressive" for plain decoding.
-        paths, length: K and L as drafted.
+        paths, length: K and L as drafted; K is 0 for trees.
         prompts, blocks, tokens: how many; tokens are those of the outputs.
         accepted, expected_accepted: mean accepted tokens of a block, realised and by the law.
         block_efficiency, expected_block_efficiency: 1 + these.
@@ -102,7 +102,7 @@ def summarise(verifier: str, generations: Sequence[Generation]) -> Summary:
         verify_share=seconds["verify"] / seconds["target"],
         target_cache_bytes=max(generation.target_cache_bytes for generation in generations),
         draft_cache_bytes=max(generation.draft_cache_bytes for generation in generations),
-        drafted=_mean([block.paths * block.length for block in blocks]),
+        drafted=_mean([block.drawn for block in blocks]),
         nodes=_mean([block.nodes for block in blocks]),
         flops=sum(each.target_flops + each.draft_flops for each in generations) / tokens,
     )

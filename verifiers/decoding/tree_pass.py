@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 import torch
 from nodebudget.verifiers.drafts.nodes import PathNodes
+from nodebudget.verifiers.drafts.tree_nodes import TreeNodes
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from .caches import CachedModel, context_limit, takes_argument
 
 
-def tree_logits(target: CachedModel, last: int, nodes: PathNodes) -> Tensor:
+def tree_logits(target: CachedModel, last: int, nodes: TreeNodes) -> Tensor:
     """(n, V): the target's logits after each node, in the order of `nodes`.
 
     With a tree mask the distinct nodes are read once each, in one sequence: a node sees the committed tokens,
     the nodes above it and itself, and its position is its depth, counted on from the committed tokens. (With
     positions counted along the sequence instead every path but the first would be scored as if it came
-    later.) A model that takes no such mask reads the K paths as a batch. Both give the same rows.
+    later.) A model that takes no such mask reads the ways from the root to the ends as a batch. Both give the same
+    rows.
 
     Args:
         target: the target; its cache ends before `last`.
@@ -27,22 +29,50 @@ def tree_logits(target: CachedModel, last: int, nodes: PathNodes) -> Tensor:
     if target.tree_mask:
         tokens = torch.from_numpy(np.concatenate([[last], nodes.token[1:]]))
         return target.branch(tokens, torch.tensor(nodes.lengths), torch.from_numpy(_seen(nodes)))
-    target.spread(nodes.paths)
-    paths = nodes.token[nodes.path_nodes]
+    ways = _ways(nodes)
+    target.spread(len(ways))
+    paths = nodes.token[ways]
     paths[:, 0] = last
     logits = target.branch_batch(torch.from_numpy(paths))
-    path, position = nodes.first_passing
-    flat = torch.from_numpy(path * (nodes.depth + 1) + position)
+    flat = torch.from_numpy(_first_passing(ways, nodes) * (nodes.depth + 1) + nodes.lengths)
     return logits.flatten(0, 1).index_select(0, flat.to(logits.device, non_blocking=True))
 
 
-def keep_path(target: CachedModel, nodes: PathNodes, node: int) -> None:
+def keep_path(target: CachedModel, nodes: TreeNodes, node: int) -> None:
     """Commit the root's token and the path to the accepted node; forget the rest of the tree."""
-    path, length = int(nodes.first_passing[0][node]), int(nodes.lengths[node])
     if target.tree_mask:
-        target.keep(nodes.path_nodes[path, : length + 1].tolist())
+        target.keep(_way(nodes, node))
     else:
-        target.keep_row(path, length + 1)
+        row = int(_first_passing(_ways(nodes), nodes)[node])
+        target.keep_row(row, int(nodes.lengths[node]) + 1)
+
+
+def _way(nodes: TreeNodes, node: int) -> list[int]:
+    """The nodes from the root to a node."""
+    way = [node]
+    while way[-1]:
+        way.append(int(nodes.parent[way[-1]]))
+    return way[::-1]
+
+
+def _ways(nodes: TreeNodes) -> np.ndarray:
+    """(m, depth + 1): the nodes from the root to each end of the tree, the end repeated where it is not that deep.
+
+    Of K paths there is one way for each, those that were drafted twice included.
+    """
+    if isinstance(nodes, PathNodes):
+        return nodes.path_nodes
+    ends = np.flatnonzero(nodes.ends)
+    ways = [_way(nodes, int(end)) for end in [*ends, *range(nodes.inner, len(nodes))]]
+    return np.array([way + way[-1:] * (nodes.depth + 1 - len(way)) for way in ways])
+
+
+def _first_passing(ways: np.ndarray, nodes: TreeNodes) -> np.ndarray:
+    """(n,): for each node the first of the ways that leads through it."""
+    first = np.zeros(len(nodes), dtype=np.int64)
+    for number in reversed(range(len(ways))):
+        first[ways[number]] = number
+    return first
 
 
 @torch.inference_mode()
@@ -88,7 +118,7 @@ def takes_tree_mask(model: PreTrainedModel) -> bool:
     return bool((plain - masked).abs().amax() < 0.05 * apart)
 
 
-def _seen(nodes: PathNodes) -> np.ndarray:
+def _seen(nodes: TreeNodes) -> np.ndarray:
     """(n, n): which nodes lie on the path to each node, itself included."""
     seen = np.eye(len(nodes), dtype=bool)
     for node in range(1, len(nodes)):

@@ -41,7 +41,9 @@ def test_laws_are_those_of_whole_rows(sampling: SamplingLaw) -> None:
     kept = keep_rows(rows, 20, TEMPERATURES)
     for law, wanted in zip(kept.laws(sampling), whole(rows, sampling), strict=True):
         assert law == pytest.approx(wanted, abs=1e-14)
-    assert kept.laws(sampling)[0] != pytest.approx(whole(rows.roll(1, -1), sampling)[0])  # the comparison can fail
+    assert kept.laws(sampling)[0] != pytest.approx(
+        whole(rows.roll(1, -1), sampling)[0]
+    )  # the comparison can fail
 
 
 def test_all_tokens_can_be_kept() -> None:

@@ -57,10 +57,12 @@ def test_identical_models_accept_everything(
 
 
 def test_control_a_hole_in_the_draft_cache_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nodebudget.verifiers.decoding import loop
+    from nodebudget.verifiers.decoding import drafters
 
-    honest = loop.draft_paths
-    monkeypatch.setattr(loop, "draft_paths", lambda draft, unread, *rest: honest(draft, unread[-1:], *rest))
+    honest = drafters.draft_paths
+    monkeypatch.setattr(
+        drafters, "draft_paths", lambda draft, unread, *rest: honest(draft, unread[-1:], *rest)
+    )
     model = llama(0)
     decoder = Decoder(pair(model, model), get_verifier("bv"), length=3)
     blocks = decoder.decode(PROMPT, max_new_tokens=40).blocks

@@ -15,7 +15,7 @@ import pytest
 import torch
 from nodebudget.verifiers import VERIFIERS, PathNodes, get_verifier
 from nodebudget.verifiers.audit.evidence import StringTest
-from nodebudget.verifiers.decoding import ModelPair, SamplingLaw, loop
+from nodebudget.verifiers.decoding import ModelPair, SamplingLaw, drafters, loop
 from nodebudget.verifiers.decoding.caches import CachedModel
 from nodebudget.verifiers.decoding.drafting import DraftedPaths
 from nodebudget.verifiers.decoding.loop import Decoder
@@ -121,7 +121,7 @@ def wrong_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def draft_laws_of_other_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     """The verifier is shown other draft laws than those that were drawn from."""
-    honest = loop.draft_paths
+    honest = drafters.draft_paths
 
     class Shifted:
         def __init__(self, drafted: DraftedPaths) -> None:
@@ -130,7 +130,7 @@ def draft_laws_of_other_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
         def node_laws(self, nodes: PathNodes) -> torch.Tensor:
             return self.drafted.node_laws(nodes).roll(1, dims=1)
 
-    monkeypatch.setattr(loop, "draft_paths", lambda *arguments: Shifted(honest(*arguments)))
+    monkeypatch.setattr(drafters, "draft_paths", lambda *arguments: Shifted(honest(*arguments)))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
