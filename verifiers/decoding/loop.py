@@ -260,8 +260,9 @@ class _Run:
             context, paths, length, drawn, nodes, accepted, emitted = counts
             by_length = tuple(rows[place : place + length + 1])
             place += length + 1
-            about = (context, paths, length, drawn, nodes, accepted, emitted)
-            blocks.append(Block(*about, by_length, **seconds))
+            blocks.append(
+                Block(context, paths, length, drawn, nodes, accepted, emitted, by_length, **seconds)
+            )
         return tuple(blocks)
 
 

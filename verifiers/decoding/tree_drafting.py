@@ -61,7 +61,8 @@ def draw_children(drafting: Drafting, rows: Tensor, uniforms: Tensor) -> list[li
     """
     arrays = Arrays(rows, str(rows.dtype).removeprefix("torch."))
     count = uniforms.shape[1]
-    likeliest = {Likeliest: count, LikeliestAndSample: count - 1}.get(type(drafting), 0)
+    leading: dict[type, int] = {Likeliest: count, LikeliestAndSample: count - 1}
+    likeliest = leading.get(type(drafting), 0)
     distinct = isinstance(drafting, WithoutReplacement | LikeliestAndSample | Likeliest)
     drawn = []
     for number in range(count):
