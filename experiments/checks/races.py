@@ -95,7 +95,7 @@ def check_levels(grid: Grid) -> Outcome:
         outcome.instances += 1
         order = by_chance(draws.in_floats(), np.array(draws.in_floats().below.shares), np.ones(FEW))
         found = race(order, draws)
-        levels = (found.length[:, :, None] * found.level).sum(axis=(0, 1))
+        levels = (found.length[:, :, None] * found.level(slice(None))).sum(axis=(0, 1))
         outcome.expect(all(mass * FEW == 1 for mass in levels), f"{label}: the levels have the law {levels}")
         won = found.length * 0
         for places, chance in draws.drafting.drawn(draws.below, draws.number):

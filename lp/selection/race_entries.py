@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ SHIFT = 1.0905077326652577
 """Ratios are taken times this, so that the ends of buckets are far from 1 and other ratios that come about often."""
 
 SUMMANDS = 100_000
-"""Most sets of tokens that are gone through for draws without replacement."""
+"""Most sets of tokens that are gone through for three and more draws without replacement."""
 
 
 class Entries(NamedTuple):
@@ -33,16 +33,16 @@ class Entries(NamedTuple):
 
     Attributes:
         below: the entries with the draft's probabilities, as a draft over m tokens: which of its tokens a draw of a
-            bucket is, is drawn by the draft, whatever else is drawn. A bucket has the id -1.
+            bucket is, is drawn by the draft. A bucket has the id -1.
         wanted: (m,), the target's probabilities.
         place: int array (V,), the entry of each token; 0 for one that is never drawn.
-        within: (V,), the share of each token in its entry; 0 for one that is never drawn.
+        moments: as in `Draws`, where buckets are drawn from without replacement.
     """
 
     below: Support
     wanted: Array
     place: Array
-    within: Array
+    moments: tuple[tuple[Any, ...], tuple[Any, ...]] | None
 
 
 def entries(drafting: GrownTree, target: Array, draft: Array, number: int) -> Entries:
@@ -53,17 +53,13 @@ def entries(drafting: GrownTree, target: Array, draft: Array, number: int) -> En
         target, draft: (V,), the laws, in rationals or floats.
         number: how many tokens are drawn.
 
-    Raises ValueError for draws without replacement from too many tokens.
+    Raises ValueError for three and more draws without replacement from too many tokens.
     """
     live = np.flatnonzero(draft > 0)
     distinct = isinstance(drafting, WithoutReplacement)
-    if distinct and math.comb(len(live), number - 1) > SUMMANDS:
-        raise ValueError(
-            f"race: got {number} draws without replacement from {len(live)} tokens; expected so few that the sets of "
-            f"{number - 1} of them are at most {SUMMANDS}"
-        )
+    check_distinct(drafting, number, len(live))
     single = live
-    if len(live) > SINGLE and not distinct:
+    if len(live) > SINGLE and not (distinct and number > 2):
         single = live[:0]
         if isinstance(drafting, LikeliestAndSample):
             single = live[np.lexsort((live, -draft[live]))[: number - 1]]
@@ -77,11 +73,25 @@ def entries(drafting: GrownTree, target: Array, draft: Array, number: int) -> En
         place[rest] = len(single) - 1 + used.cumsum()[bucket]
     count = int(place.max()) + 1
     shares, wanted = (_sums(place[live], law[live], count) for law in (draft, target))
-    never = place < 0
-    place[never] = 0
-    within = np.where(never, draft * 0, draft / shares[place])
+    moments = None
+    if distinct and number == 2 and len(rest):
+        odds = draft[live] / (1 - draft[live])
+        of_odds, of_products = (
+            _sums(place[live], part, count).tolist() for part in (odds, odds * draft[live])
+        )
+        moments = tuple(of_odds), tuple(of_products)
+    place[place < 0] = 0
     tokens = (*single.tolist(), *(-1,) * (count - len(single)))
-    return Entries(Support(tokens, tuple(shares.tolist()), (None,) * count), wanted, place, within)
+    return Entries(Support(tokens, tuple(shares.tolist()), (None,) * count), wanted, place, moments)
+
+
+def check_distinct(drafting: GrownTree, number: int, live: int) -> None:
+    """Raise ValueError for three and more draws without replacement from too many tokens."""
+    if isinstance(drafting, WithoutReplacement) and number > 2 and math.comb(live, number - 1) > SUMMANDS:
+        raise ValueError(
+            f"race: got {number} draws without replacement from {live} tokens; expected two, or so few tokens that the "
+            f"sets of {number - 1} of them are at most {SUMMANDS}: a smaller top-k"
+        )
 
 
 def _buckets(target: Array, draft: Array) -> Array:

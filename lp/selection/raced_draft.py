@@ -49,12 +49,14 @@ def raced_draft(
         count = drafting.most_drawn(below, counts[length])
         law, draft = fast(instance.target_law(node)), fast(instance.draft_law(node))
         racing = entries(drafting, law, draft, count)
-        draws = Draws(drafting, racing.below, count, levels)
-        passing = run(rule, draws, racing.wanted * weight[node], own).below(own)
+        draws = Draws(drafting, racing.below, count, levels, racing.moments)
+        here = run(rule, draws, racing.wanted * weight[node], own)
+        passing = here.below(own)
         for child, token in zip(below.children, below.tokens, strict=True):
             if child is None:
                 continue
-            p, row = law[token], passing[racing.place[token]] * racing.within[token]
+            p, place = law[token], racing.place[token]
+            row = passing[place] * here.token(place, draft[token])
             share = row.sum()
             nu[child] = nu[node] * share
             if share > 0:

@@ -102,17 +102,23 @@ def _select(tree: DraftTree, target: Array, draft: Array, rule: Rule, levels: in
         copies = int(nodes.counts[node]) if node else 1
         count = len(nodes.drawn[node]) // copies
         racing = entries(drafting, target[node], draft[node], count)
-        draws = Draws(drafting, racing.below, count, levels)
+        draws = Draws(drafting, racing.below, count, levels, racing.moments)
         here = run(rule, draws, racing.wanted * w, own)
         races[node], places[node] = here, racing.place
         passing = here.below(own)
-        nu = passing.sum(axis=1)
         if w > 0:
-            taken[node] = np.minimum((nu / w)[racing.place] * racing.within, zero + 1)
+            of_draft, of_odds = (
+                (passing * part).sum(axis=1)[racing.place] for part in (here.draft, here.odds)
+            )
+            q = draft[node]
+            odds = q / np.where(q < 1, 1 - q, zero + 1)
+            taken[node] = np.minimum((of_draft * q + of_odds * odds) / w, zero + 1)
         for child in nodes.children[node]:
             token = int(nodes.token[child])
-            entry, share = racing.place[token], racing.within[token] * nu[racing.place[token]]
-            masses[child] = passing[entry] / nu[entry] if share > 0 else passing[entry]
+            place = racing.place[token]
+            row = passing[place] * here.token(place, draft[node, token])
+            share = row.sum()
+            masses[child] = row / share if share > 0 else row
             weight[child] = min(w * target[node, token] / share, zero + 1) if share > 0 else zero
     return _Selection(races, places, weight, taken)
 

@@ -61,6 +61,6 @@ def _winners(race: Race, places: Sequence[int], below: Sequence[Below]) -> Below
                 worse = ranks[other] >= ranks[k][:, None] if other > k else ranks[other] > ranks[k][:, None]
                 lower = lower * np.where(worse, total, total * 0).sum(axis=1)
         for end, law in table.items():
-            won = np.dot(law * lower, race.level[place])
+            won = np.dot(law * lower, race.level(place))
             found[end] = found[end] + won if end in found else won
     return found

@@ -6,22 +6,10 @@ double precision, and may be added in any order; NaN stays NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
+from nodebudget.lp.numbers.compiled import kernel
 
 from .arrays import Array
-
-
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile at the first call; kept for later processes, where there is a place to keep it."""
-    options: dict[str, Any] = {"fastmath": {"reassoc", "nsz"}, "nogil": True, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # neither the package's folder nor the user's can be written to
-        return numba.njit(**options)(function)
 
 
 @kernel

@@ -23,8 +23,8 @@ def fair_rules(drafting: GrownTree, depth: int, levels: int) -> Rules:
         return Draws(drafting, below, drafting.most_drawn(below, counts[len(z)]), levels)
 
     def draws(z: Context, q: Row) -> Every:
-        _, below, count, _ = drawn(z, q)
-        every = drafting.drawn(below, count)
+        here = drawn(z, q)
+        below, every = here.below, drafting.drawn(here.below, here.number)
         return [([below.tokens[place] for place in places], to_fraction(chance)) for places, chance in every]
 
     def order(z: Context, q: Row, demand: Row, g: Row) -> list[Pair]:

@@ -231,9 +231,8 @@ def with_copies_merged(tree: DraftTree, rule: Rule, levels: int) -> AcceptanceLa
 def with_uneven_scores(order: Any, draws: Draws) -> Any:
     """The score of a node is its highest level, whoever wins."""
     found = race(order, draws)
-    level = found.level * 0
-    level[:, :, -1] += 1
-    return replace(found, level=level)
+    low = found.low * 0 + Fraction(draws.levels - 1, draws.levels)  # all of it is in the highest level
+    return replace(found, low=low)
 
 
 def with_other_ranks(order: Any, draws: Draws) -> Any:

@@ -41,7 +41,9 @@ def test_lossless_with_the_budgets_of_one_pass(case: str, spec: str) -> None:
     assert found.accepted_tokens <= found.optimum
 
 
-@pytest.mark.parametrize("spec", ["with:2,1", "iid:2", "top-sample:2,1", "delayed:1,2"])
+@pytest.mark.parametrize(
+    "spec", ["with:2,1", "iid:2", "top-sample:2,1", "delayed:1,2", "without:2,1", "without:2,2"]
+)
 def test_lossless_in_buckets(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokens with ratios between neighbouring powers of two race together, as they do in large vocabularies."""
     monkeypatch.setattr(race_entries, "SINGLE", 1)
