@@ -20,6 +20,7 @@ from ..drafts.tree_nodes import TreeNodes
 from ..verifier import Needs, Verifier
 from . import nss
 from .race_contest import picked
+from .race_floats import Walk, kernels
 
 GROWN_OR_FIXED = Needs(
     "a tree grown node by node, or a fixed one",
@@ -52,10 +53,12 @@ def law(tree: DraftTree, rule: Rule = fair_order, levels: int = LEVELS) -> Accep
         return nss.law(tree)
     tree = tree.in_memory()
     arrays = tree.arrays
+    if tree.pairs.target.kernels and tree.pairs.draft.kernels and kernels() is not None:
+        return _law_in_floats(tree, rule, levels)
     target, draft = _on_host(tree)
     found = _select(tree, target, draft, rule, levels)
     chances = picked(nodes, found.races, found.places, fresh_levels(found.weight[0], levels))
-    stop = arrays.from_host(_stops(nodes, target, found, chances))
+    stop = arrays.from_host(_stops(nodes, found.weight, _left(nodes, target, found), chances))
     taken = _sent(tree, found.taken)
 
     def rows(index: Array) -> Array:
@@ -123,18 +126,47 @@ def _select(tree: DraftTree, target: Array, draft: Array, rule: Rule, levels: in
     return _Selection(races, places, weight, taken)
 
 
-def _stops(nodes: TreeNodes, target: Array, found: _Selection, chances: Array) -> Array:
+def _law_in_floats(tree: DraftTree, rule: Rule, levels: int) -> AcceptanceLaw:
+    """The same for floats in this machine's memory: residuals are formed where they are drawn from."""
+    nodes, arrays = tree.nodes, tree.arrays
+    walk = Walk(tree, rule, levels)
+    chances = picked(nodes, walk.races, walk.places, fresh_levels(1.0, levels))
+    stop = _stops(nodes, walk.weight, walk.left, chances).astype(arrays.dtype)
+
+    def rows(index: Array) -> Array:
+        inner = index < nodes.inner
+
+        def left() -> Array:
+            found = arrays.empty(len(index), tree.vocab)
+            for place, node in enumerate(index):
+                found[place] = walk.rows(node) if node < nodes.inner else 0.0
+            return found
+
+        return residual_laws(tree, index, left, inner)
+
+    return AcceptanceLaw(tree, stop, rows)
+
+
+def _left(nodes: TreeNodes, target: Array, found: _Selection) -> Array:
+    """(nodes.inner,): what is left of the target times w at each node."""
+    zero = found.weight[:1] * 0
+    sums = [
+        found.weight[node] * np.maximum(target[node] - found.taken[node], zero).sum()
+        for node in range(nodes.inner)
+    ]
+    return np.array(sums)
+
+
+def _stops(nodes: TreeNodes, weight: Array, left: Array, chances: Array) -> Array:
     """(n,): Pr[Z = node], block verification along each path averaged over the pick (statement 13.5)."""
     reached, stop = chances + 0, chances * 0
-    one = found.weight[0]
+    one = weight[0]
     for node in range(len(nodes) - 1, -1, -1):
-        w = found.weight[node]
+        w = weight[node]
         h = one
         if node:
-            left = w
-            if node < nodes.inner:
-                left = w * np.maximum(target[node] - found.taken[node], one * 0).sum()
-            h = left / (left + one - w) if left + one - w > 0 else one
+            rest = left[node] if node < nodes.inner else w
+            h = rest / (rest + one - w) if rest + one - w > 0 else one
             reached[nodes.parent[node]] += (one - h) * reached[node]
         stop[node] = h * reached[node]
     return stop
