@@ -126,11 +126,11 @@ class Walk:
         """As `race_entries.entries`, its `place` from ids (256,), -1 for those that are not there."""
         target, draft = self.target[node], self.draft[node]
         of_target, of_draft = self._of_target[node], self._of_draft[node]
-        ids, sums = np.empty(len(target), dtype=np.uint8), np.empty((4, BUCKETS))
-        limits = LOWEST, LOWEST + BUCKETS - 1
-        live = kernels().bucketed(
-            target, draft, of_target, of_draft, SHIFT, EXPONENT_BIAS, *limits, ids, sums
-        )
+        ids, sums = np.empty(len(target), dtype=np.uint8), np.empty((2, BUCKETS))
+        count = np.empty(BUCKETS, dtype=np.int64)
+        factor = of_draft / of_target * SHIFT
+        live = kernels().bucketed(target, draft, factor, EXPONENT_BIAS, LOWEST, ids, sums, count)
+        sums /= np.array([[of_target], [of_draft]])
         check_distinct(drafting, number, live)
         distinct = isinstance(drafting, WithoutReplacement)
         single = np.empty(0, dtype=np.int64)
@@ -146,7 +146,6 @@ class Walk:
         np.subtract.at(sums[0], ids[single], wanted)
         np.subtract.at(sums[1], ids[single], shares)
         place = np.full(256, -1)
-        count = np.bincount(ids, minlength=256)[:BUCKETS]
         np.subtract.at(count, ids[single], 1)
         used = np.flatnonzero(count > 0)
         place[used] = len(single) + np.arange(len(used))
@@ -154,7 +153,9 @@ class Walk:
         place[BUCKETS : BUCKETS + len(single)] = np.arange(len(single))
         moments = None
         if distinct and number == 2 and not len(single):
-            moments = tuple(sums[2, used].tolist()), tuple(sums[3, used].tolist())
+            by_id = np.empty((2, 256))
+            kernels().moments(draft, of_draft, ids, by_id)
+            moments = tuple(by_id[0, used].tolist()), tuple(by_id[1, used].tolist())
         names = (*single.tolist(), *(-1,) * len(used))
         every = (*shares.tolist(), *np.maximum(sums[1, used], 0.0).tolist())
         below = Support(names, every, (None,) * len(names))

@@ -15,51 +15,58 @@ NEVER = 255
 """The id of tokens that are never drawn."""
 
 
+LANES = 4
+"""Sums that are kept apart, so that no addition waits for the one before it."""
+
+
 @kernel
 def bucketed(
-    target: Array,
-    draft: Array,
-    of_target: float,
-    of_draft: float,
-    shift: float,
-    bits: int,
-    lowest: int,
-    highest: int,
-    ids: Array,
-    sums: Array,
+    target: Array, draft: Array, factor: float, bits: int, lowest: int, ids: Array, sums: Array, counts: Array
 ) -> int:
     """Put the tokens of one node into buckets by the leading bits of target / draft.
 
     Args:
-        target, draft: (V,) rows, with what they sum to.
-        shift: what ratios are multiplied by.
+        target, draft: (V,) rows.
+        factor: what their ratios are multiplied by.
         bits: how many bits of the 64 are dropped.
-        lowest, highest: the first and the last bucket, as what is left of the bits.
+        lowest: the first bucket, as what is left of the bits.
         ids: uint8 (V,), filled with the bucket of each token.
-        sums: (4, buckets), filled with the sums of target, draft, q / (1 - q) and q^2 / (1 - q), q the draft's.
+        sums, counts: (2, buckets) and (buckets,), filled with the sums of target and draft and with numbers of tokens.
 
     Returns how many tokens can be drawn.
     """
-    sums[:] = 0.0
-    live = 0
-    ratio = np.empty(1)
+    buckets = counts.size
+    of_target, of_draft = np.zeros((LANES, buckets)), np.zeros((LANES, buckets))
+    number = np.zeros((LANES, buckets), np.int64)
+    # Apart from what is added up, so that several ratios are taken at once.
+    ratio = np.empty(target.size)
+    for y in range(target.size):
+        ratio[y] = np.float64(target[y]) / np.float64(draft[y]) * factor
     as_bits = ratio.view(np.int64)
     for y in range(target.size):
-        q = np.float64(draft[y]) / of_draft
+        q = np.float64(draft[y])
         if not q > 0:
             ids[y] = NEVER
             continue
-        live += 1
-        p = np.float64(target[y]) / of_target
-        ratio[0] = p / q * shift
-        bucket = min(max(as_bits[0] >> bits, lowest), highest) - lowest
+        bucket, lane = min(max((as_bits[y] >> bits) - lowest, 0), buckets - 1), y % LANES
         ids[y] = bucket
-        sums[0, bucket] += p
-        sums[1, bucket] += q
-        odds = q / (1 - q) if q < 1 else 0.0
-        sums[2, bucket] += odds
-        sums[3, bucket] += odds * q
-    return live
+        of_target[lane, bucket] += np.float64(target[y])
+        of_draft[lane, bucket] += q
+        number[lane, bucket] += 1
+    sums[0], sums[1], counts[:] = of_target.sum(axis=0), of_draft.sum(axis=0), number.sum(axis=0)
+    return counts.sum()
+
+
+@kernel
+def moments(draft: Array, of_draft: float, ids: Array, sums: Array) -> None:
+    """sums (2, 256): by id the sums of q / (1 - q) and of q^2 / (1 - q), q the draft's law of a row (V,)."""
+    sums[:] = 0.0
+    for y in range(draft.size):
+        q = np.float64(draft[y]) / of_draft
+        if 0 < q < 1:
+            odds = q / (1 - q)
+            sums[0, ids[y]] += odds
+            sums[1, ids[y]] += odds * q
 
 
 @kernel
