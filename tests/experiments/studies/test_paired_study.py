@@ -79,7 +79,9 @@ def test_a_study_from_contexts_to_rows(
     study = load_study(Path("study.toml"))
     table = run_study(study, Path("study.parquet"), tmp_path, 1)
     rows = table.to_pylist()
-    assert len(rows) == 4 * 2 * (3 + 3 + 1)  # the tree of three levels does not fit, and bv and gbv want paths
+    assert len(rows) == 4 * 2 * (
+        3 + 3 + 1
+    )  # the tree of three levels does not fit, and bv and gbv want paths
     for summary in summaries(rows):
         assert summary["contexts"] == 2
         assert summary["accepted"] <= summary["optimum"] + 1e-6

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from nodebudget.lp.drafting import power_sums
+from nodebudget.lp.selection import fair_search
 from nodebudget.verifiers import VERIFIERS, DraftTree, PathNodes, sample
 from nodebudget.verifiers.algorithms import fair_draws, greedy_multipath
 from nodebudget.verifiers.algorithms import picked as picked_module
@@ -164,8 +165,9 @@ def test_a_drafted_token_that_the_draft_cannot_draw_is_refused(name: str, paths:
 def test_without_numba_the_laws_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given = drafted(2, 3)
     fast = joint(name, given)
-    monkeypatch.delitem(sys.modules, "nodebudget.verifiers.arithmetic.kernels")
-    monkeypatch.delattr("nodebudget.verifiers.arithmetic.kernels")
+    for module in ("verifiers.arithmetic.kernels", "lp.numbers.compiled"):
+        monkeypatch.delitem(sys.modules, f"nodebudget.{module}")
+        monkeypatch.delattr(f"nodebudget.{module}")
     monkeypatch.setitem(sys.modules, "numba", None)
     given_rows._compiled.cache_clear()
     assert not isinstance(DraftTree(*given).pairs, CompiledPairs)
@@ -264,7 +266,8 @@ def test_code_that_is_compiled_into_another_file_is_known_there() -> None:
     """Else numba would go on with what it compiled before the change."""
     compiled_in = b"".join(Path(module.__file__).read_bytes() for module in (ratio_keys, power_sums))
     assert hashlib.sha256(compiled_in).hexdigest()[:16] == skewed_sums.COMPILED_IN
-    assert hashlib.sha256(Path(power_sums.__file__).read_bytes()).hexdigest()[:16] == fair_curves.COMPILED_IN
+    powers = hashlib.sha256(Path(power_sums.__file__).read_bytes()).hexdigest()[:16]
+    assert powers == fair_curves.COMPILED_IN == fair_search.COMPILED_IN
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
