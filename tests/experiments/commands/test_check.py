@@ -231,7 +231,7 @@ def with_copies_merged(tree: DraftTree, rule: Rule, levels: int) -> AcceptanceLa
 def with_uneven_scores(order: Any, draws: Draws) -> Any:
     """The score of a node is its highest level, whoever wins."""
     found = race(order, draws)
-    low = found.low * 0 + Fraction(draws.levels - 1, draws.levels)  # all of it is in the highest level
+    low = found.low * 0 + draws.one * (draws.levels - 1) / draws.levels  # all in the highest level
     return replace(found, low=low)
 
 
