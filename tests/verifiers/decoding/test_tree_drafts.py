@@ -22,7 +22,7 @@ from nodebudget.verifiers.decoding.prompt_lookup import continuations
 from nodebudget.verifiers.decoding.tree_drafting import draft_tree, draw_children, likeliest_strings
 from test_context_tree import CONTEXT, read_alone
 from test_loop import GREEDY, PROMPT, plain_greedy
-from test_output_law import OUTPUTS, VOCAB, draft_laws_of_other_tokens, evidence_against, models, outputs
+from test_output_law import OUTPUTS, VOCAB, evidence_against, models, outputs
 from tiny_pairs import alike, gpt2, llama, pair
 
 TREES = {
@@ -116,19 +116,22 @@ def test_control_a_fault_is_found(text: str, fault: Any, monkeypatch: pytest.Mon
     assert evidence_against("llama", outputs(made, LOUDER * OUTPUTS)) > THRESHOLD
 
 
-def test_control_copies_merged_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verifier that is told of draws without replacement where they were made with it."""
+@pytest.mark.parametrize("fault", ["another drafting", "laws of other tokens"])
+def test_control_what_was_not_drafted_as_told_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verifier that is told of draws without replacement where others were made, or of laws of other tokens."""
     from nodebudget.verifiers.decoding import drafters
 
     honest = drafters.draft_tree
 
-    def without(reader: Any, sampling: Any, drafting: Any, counts: Any, *rest: Any) -> Any:
-        return honest(reader, sampling, parse_drafting("top-sample:3,2"), counts, *rest)
+    def draft(reader: Any, sampling: Any, drafting: Any, counts: Any, *rest: Any) -> Any:
+        if fault == "another drafting":
+            return honest(reader, sampling, parse_drafting("top-sample:3,2"), counts, *rest)
+        nodes, laws = honest(reader, sampling, drafting, counts, *rest)
+        return nodes, laws.roll(1, dims=1)
 
-    monkeypatch.setattr(drafters, "draft_tree", without)
+    monkeypatch.setattr(drafters, "draft_tree", draft)
     made = decoder(models("llama"), "without:3,2", "recursive-rejection", sampling=test_output_law.LAW)
     assert evidence_against("llama", outputs(made, LOUDER * OUTPUTS)) > THRESHOLD
-    assert draft_laws_of_other_tokens  # the same fault for paths is tried there
 
 
 @pytest.mark.parametrize("make", [llama, gpt2])
