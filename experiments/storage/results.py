@@ -32,8 +32,8 @@ def provenance() -> dict[str, Any]:
     """The code that computes: the git commit, a digest of the sources, the versions of packages.
 
     `commit` is None outside a git checkout. `source` tells two states of the code apart where the commit does
-    not: it is a digest of the files of `lp`, `verifiers`, `experiments/sweep` and `experiments/optimality`. There
-    is no time and no host in it, so the same code writes the same bytes.
+    not: it is a digest of the files of `lp`, `verifiers`, `experiments/sweep`, `experiments/contexts` and
+    `experiments/optimality`. There is no time and no host in it, so the same code writes the same bytes.
     """
     return {
         "commit": _commit(),
@@ -77,7 +77,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def _folders() -> Sequence[Path]:
     packages = [Path(nodebudget.lp.__file__).parent, Path(nodebudget.verifiers.__file__).parent]
-    return [*packages, EXPERIMENTS / "sweep", EXPERIMENTS / "optimality"]
+    return [*packages, *(EXPERIMENTS / name for name in ("sweep", "contexts", "optimality"))]
 
 
 def _source_digest() -> str:

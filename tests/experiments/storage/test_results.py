@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[3]
 def test_the_digest_is_of_all_the_code_that_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = results._folders()
     assert [folder.resolve() for folder in folders] == [
-        ROOT / name for name in ("lp", "verifiers", "experiments/sweep", "experiments/optimality")
+        ROOT / name
+        for name in ("lp", "verifiers", "experiments/sweep", "experiments/contexts", "experiments/optimality")
     ]
     whole = results._source_digest()
     for left_out in folders:  # every folder counts
