@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .answers import check_writable, interruptible, print_json
-from .options import Device, Draft, Dtype, Json, Length, Pair, Prompts, Target, integer
+from .options import Continued, Device, Draft, Dtype, Json, Length, Pair, Prompts, Target, decimals, integer
 
 EXAMPLE = """nodebudget contexts --pair smollm2/without-10-13 --prompts human-eval --contexts 8 \\
     --length 3 --out contexts.parquet"""
@@ -30,14 +30,7 @@ def contexts(
             "--contexts", metavar="N", parser=integer, help="One after each of the first N prompts."
         ),
     ] = 32,
-    continued: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=integer,
-            help="Up to N tokens of the target's own (a random number) follow the prompt.",
-        ),
-    ] = 32,
+    continued: Continued = 32,
     top_k: Annotated[
         int,
         typer.Option(
@@ -64,15 +57,14 @@ def contexts(
     """Keep what both models of a pair say after real contexts.
 
     After each context the draft's likeliest tokens are expanded to a prefix tree, L tokens deep, and the largest
-    logits of both models after each of its nodes are written to a Parquet file. `optimality --kept FILE` and `advise
-    --kept FILE` evaluate drafts, verifiers, temperatures, top-k and top-p on them, always on the same contexts,
-    without the models.
+    logits of both models after each of its nodes are written to a Parquet file. `optimality --kept FILE`
+    evaluates drafts, verifiers, temperatures, top-k and top-p on them, always on the same contexts, without the
+    models.
 
     Ctrl-C or a kill loses the context in flight; the same command goes on, and leaves a finished file as it is.
     """
     from ..contexts import ContextsConfig, collect_contexts
     from ..contexts.report import contexts_report, print_contexts
-    from .options import decimals
 
     config = ContextsConfig(
         prompts=prompts,

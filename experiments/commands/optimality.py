@@ -10,12 +10,14 @@ import typer
 from .answers import check_writable, interruptible, print_json
 from .options import (
     Backend,
+    Continued,
     Device,
     Draft,
     Dtype,
     Json,
     Length,
     Pair,
+    PromptsIfAny,
     Scheduler,
     Target,
     Temperature,
@@ -31,14 +33,7 @@ EXAMPLE = """nodebudget optimality --pair smollm2/without-10-13 --prompts human-
 
 def optimality(
     length: Length,
-    prompts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="human-eval, gsm8k, math500, or a file .jsonl, .jsonl.gz or .parquet with a field prompt.",
-            show_default=False,
-        ),
-    ] = None,
+    prompts: PromptsIfAny = None,
     kept: Annotated[
         Path | None,
         typer.Option(
@@ -74,14 +69,7 @@ def optimality(
             show_default=False,
         ),
     ] = None,
-    continued: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=integer,
-            help="Up to N tokens of the target's own (a random number) follow the prompt.",
-        ),
-    ] = 32,
+    continued: Continued = 32,
     temperature: Temperature = 1.0,
     top_k: TopK = None,
     top_p: TopP = None,

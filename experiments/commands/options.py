@@ -88,12 +88,19 @@ Length = Annotated[
     int,
     typer.Option(metavar="L", parser=integer, help="Tokens of each path, at least 1.", show_default=False),
 ]
-Prompts = Annotated[
-    str,
+_PROMPTS = typer.Option(
+    metavar="SPEC",
+    help="human-eval, gsm8k, math500, or a file .jsonl, .jsonl.gz or .parquet with a field prompt.",
+    show_default=False,
+)
+Prompts = Annotated[str, _PROMPTS]
+PromptsIfAny = Annotated[str | None, _PROMPTS]
+Continued = Annotated[
+    int,
     typer.Option(
-        metavar="SPEC",
-        help="human-eval, gsm8k, math500, or a file .jsonl, .jsonl.gz or .parquet with a field prompt.",
-        show_default=False,
+        metavar="N",
+        parser=integer,
+        help="Up to N tokens of the target's own (a random number) follow the prompt.",
     ),
 ]
 Pair = Annotated[
