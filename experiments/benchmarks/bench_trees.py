@@ -37,8 +37,8 @@ NAMES = (
     "recycle:gbv",
     "race",
 )
-HEAVY = {("without", "transport"), ("without", "lift:transport"), ("without", "race")}
-"""What takes a flow or sums over sets at every node, and is for small vocabularies."""
+HEAVY = {("without", "transport"), ("without", "lift:transport")}
+"""What takes a flow at every node, and is for small vocabularies."""
 
 
 def drawn_tree(spec: str, vocab: int, scale: float, noise: float) -> tuple[Any, Any, Any, Drafting]:

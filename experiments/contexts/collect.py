@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from tqdm import tqdm
 
@@ -19,6 +18,7 @@ from .prompted import Prompted
 
 if TYPE_CHECKING:
     from nodebudget.verifiers.decoding import ModelPair
+    from nodebudget.verifiers.decoding.branch_reader import BranchReader
     from nodebudget.verifiers.decoding.kept_rows import KeptRows
 
 OnRows = Callable[[int], object]
@@ -71,10 +71,9 @@ class ContextKeeper:
     """A pair of models that go through contexts, with what is to be kept of their rows."""
 
     def __init__(self, config: ContextsConfig, pair: ModelPair) -> None:
-        from nodebudget.verifiers.decoding.tree_pass import prepare
+        from nodebudget.verifiers.decoding.branch_reader import PairReader
 
-        self.config, self.pair = config, pair
-        self.context, self.tree_mask = prepare(pair.target, pair.draft)
+        self.config, self.models = config, PairReader(pair)
 
     def keep(
         self, number: int, prompt: str, ids: Sequence[int], continued: int, on_rows: OnRows
@@ -86,20 +85,11 @@ class ContextKeeper:
         Raises ValueError where context and drafted tokens do not fit into the models.
         """
         import torch
-        from nodebudget.verifiers.decoding.branch_reader import BranchReader
-        from nodebudget.verifiers.decoding.caches import CachedModel
+        from nodebudget.verifiers.decoding.kept_rows import together
 
         length = self.config.length
-        if self.context is not None and len(ids) + length > self.context:
-            raise ValueError(
-                f"context: {len(ids)} tokens and {length} drafted ones do not fit into the {self.context} tokens of "
-                f"{self.pair.name}"
-            )
         with torch.inference_mode():
-            target, draft = (
-                BranchReader(CachedModel(model, self.pair.vocab, tree_mask=tree_mask), ids)
-                for model, tree_mask in zip((self.pair.target, self.pair.draft), self.tree_mask, strict=True)
-            )
+            target, draft = self.models.behind(ids, length)
             levels: list[list[tuple[int, ...]]] = [[()]]
             drafted = [self._rows(draft, levels[0], on_rows)]
             while len(levels) < length:
@@ -119,29 +109,20 @@ class ContextKeeper:
                 length,
                 tuple(nodes),
                 self._rows(target, nodes, on_rows),
-                _together(drafted),
+                together(drafted),
             )
 
-    def _rows(self, reader: object, paths: Sequence[tuple[int, ...]], on_rows: OnRows) -> KeptRows:
-        from nodebudget.verifiers.decoding.branch_reader import BranchReader
-        from nodebudget.verifiers.decoding.kept_rows import keep_rows
+    def _rows(self, reader: BranchReader, paths: Sequence[tuple[int, ...]], on_rows: OnRows) -> KeptRows:
+        from nodebudget.verifiers.decoding.kept_rows import keep_rows, together
 
-        assert isinstance(reader, BranchReader)
         found = []
         for logits in reader.logits(paths):
             found.append(keep_rows(logits, self.config.keep, self.config.temperatures))
             on_rows(len(logits))
-        return _together(found)
+        return together(found)
 
     def _likeliest(self, rows: KeptRows) -> list[list[int]]:
         """The tokens of the top-k of each row, those that tie with the last one included, the lowest id first."""
         from nodebudget.verifiers.decoding import SamplingLaw
 
         return [sorted(law) for law in rows.laws(SamplingLaw(top_k=self.config.top_k))]
-
-
-def _together(rows: Sequence[KeptRows]) -> KeptRows:
-    from nodebudget.verifiers.decoding.kept_rows import KeptRows
-
-    parts = [np.concatenate([getattr(each, name) for each in rows]) for name in ("tokens", "logits", "rest")]
-    return KeptRows(parts[0], parts[1], rows[0].temperatures, parts[2], rows[0].vocab)

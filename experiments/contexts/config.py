@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 LARGEST_TREE = 100_000
+"""Most nodes of a context's tree."""
 
 
 @dataclass(frozen=True)

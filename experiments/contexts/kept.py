@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,23 +131,24 @@ class KeptContexts(Sequence[KeptContext]):
     document: dict[str, Any]
     table: pa.Table
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        """(contexts + 1,): where the rows of each context start, and where the last ones end."""
         numbers = self.table["context"].to_numpy()
-        object.__setattr__(self, "_starts", np.flatnonzero(np.diff(numbers, prepend=-1, append=-1)))
+        return np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
 
     def __len__(self) -> int:
-        starts: np.ndarray = self.__dict__["_starts"]
-        return len(starts) - 1
+        return len(self._starts) - 1
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
             raise IndexError(f"context {index}: there are {len(self)}")
-        start, stop = self.__dict__["_starts"][index % len(self) :][:2]
+        start, stop = self._starts[index % len(self) :][:2]
         return _context(self.table.slice(start, stop - start), self.document)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What tells these contexts from others in a configuration: a digest of their rows."""
         digest = hashlib.sha256()

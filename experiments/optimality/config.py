@@ -9,12 +9,11 @@ from nodebudget.lp.drafting.iid_paths import check_paths
 from nodebudget.lp.numbers.rationals import shortened
 from nodebudget.verifiers import VERIFIERS, get_verifier
 
+from ..contexts.config import LARGEST_TREE
 from ..sweep.drafted import check_fits, check_verifiers, text_of
 
 if TYPE_CHECKING:
     from ..contexts import KeptContexts
-
-LARGEST_TREE = 100_000
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,8 @@ def run_optimality(
             source = _Kept(config, kept, workers)
         parts = Parts(file, document)
         left = [number for number in range(source.count) if number not in parts]
-        with tqdm(total=source.count, desc="contexts", unit="context") as bar:
-            bar.update(source.count - len(left))
+        done = source.count - len(left)
+        with tqdm(total=source.count, initial=done, desc="contexts", unit="context") as bar:
             for number, rows in source.rows(left, bar.set_postfix_str):
                 parts.keep(number, pa.Table.from_pylist(rows, schema=SCHEMA))
                 bar.update()
@@ -159,7 +159,7 @@ def run_optimality(
                 f"{min(table['first_cut'].to_pylist())} nodes); expected more, or a smaller --top-k or --top-p"
             )
         parts.finish(table, pair=source.pair, notes=list(source.notes))
-    return OptimalityResult(config, source.pair, source.notes, table, source.count - len(left))
+    return OptimalityResult(config, source.pair, source.notes, table, done)
 
 
 class _Models:

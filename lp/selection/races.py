@@ -134,13 +134,11 @@ def race(order: Array, draws: Draws) -> Race:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     low, length = steps(order, draws)
-    whole = np.array(draws.below.shares)[:, None]
-    odds, draft = length * 0, np.broadcast_to(1 / whole, shape)
+    low, length = (part[rank].reshape(shape) for part in (low, length))
     if draws.moments is not None:
         odds, draft = (part[rank].reshape(shape) for part in _parts(order, draws))
     else:
-        odds = odds[rank].reshape(shape)
-    low, length = (part[rank].reshape(shape) for part in (low, length))
+        odds, draft = length * 0, np.broadcast_to(1 / np.array(draws.below.shares)[:, None], shape)
     return Race(rank.reshape(shape), low, length, odds, draft)
 
 

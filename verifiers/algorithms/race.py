@@ -20,7 +20,7 @@ from ..drafts.tree_nodes import TreeNodes
 from ..verifier import Needs, Verifier
 from . import nss
 from .race_contest import picked
-from .race_floats import Walk, kernels
+from .race_floats import Walk
 
 GROWN_OR_FIXED = Needs(
     "a tree grown node by node, or a fixed one",
@@ -53,7 +53,7 @@ def law(tree: DraftTree, rule: Rule = fair_order, levels: int = LEVELS) -> Accep
         return nss.law(tree)
     tree = tree.in_memory()
     arrays = tree.arrays
-    if tree.pairs.target.kernels and tree.pairs.draft.kernels and kernels() is not None:
+    if tree.pairs.target.kernels and tree.pairs.draft.kernels:
         return _law_in_floats(tree, rule, levels)
     target, draft = _on_host(tree)
     found = _select(tree, target, draft, rule, levels)

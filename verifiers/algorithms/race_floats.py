@@ -6,8 +6,7 @@ token and two factors for each bucket, from which a residual is made when it is 
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from nodebudget.lp.drafting import GrownTree, LikeliestAndSample, WithoutReplacement
@@ -22,16 +21,6 @@ BUCKETS = 2 * OCTAVES << BITS
 LOWEST = (1023 - OCTAVES) << BITS
 EXPONENT_BIAS = 52 - BITS
 NOTHING = np.empty(0)
-
-
-@cache
-def kernels() -> Any:
-    """The compiled passes; None where numba is not installed."""
-    try:
-        from ..arithmetic import race_rows
-    except ImportError:
-        return None
-    return race_rows
 
 
 class Bucketed(NamedTuple):
@@ -58,8 +47,10 @@ class Walk:
     """
 
     def __init__(self, tree: DraftTree, rule: Rule, levels: int) -> None:
-        """Walk; `tree` is in floats of this machine's memory."""
-        self.tree = tree
+        """Walk; `tree` is in floats that compiled code can read."""
+        from ..arithmetic import race_rows  # wants numba
+
+        self.tree, self._kernels = tree, race_rows
         nodes, drafting, pairs = tree.nodes, tree.drafting, tree.pairs
         assert isinstance(drafting, GrownTree)
         everywhere = np.arange(nodes.inner)
@@ -111,7 +102,7 @@ class Walk:
 
     def _residual(self, node: int, out: Array) -> float:
         return float(
-            kernels().left(
+            self._kernels.left(
                 self.target[node],
                 self.draft[node],
                 self._of_target[node],
@@ -129,13 +120,13 @@ class Walk:
         ids, sums = np.empty(len(target), dtype=np.uint8), np.empty((2, BUCKETS))
         count = np.empty(BUCKETS, dtype=np.int64)
         factor = of_draft / of_target * SHIFT
-        live = kernels().bucketed(target, draft, factor, EXPONENT_BIAS, LOWEST, ids, sums, count)
+        live = self._kernels.bucketed(target, draft, factor, EXPONENT_BIAS, LOWEST, ids, sums, count)
         sums /= np.array([[of_target], [of_draft]])
         check_distinct(drafting, number, live)
         distinct = isinstance(drafting, WithoutReplacement)
         single = np.empty(0, dtype=np.int64)
         if live <= SINGLE or (distinct and number > 2):
-            tokens = np.flatnonzero(ids != kernels().NEVER)
+            tokens = np.flatnonzero(ids != self._kernels.NEVER)
             single = tokens[np.lexsort((tokens, -draft[tokens].astype(np.float64)))]
         elif isinstance(drafting, LikeliestAndSample) and number > 1:
             least = np.partition(draft, len(draft) - number + 1)[len(draft) - number + 1]
@@ -154,7 +145,7 @@ class Walk:
         moments = None
         if distinct and number == 2 and not len(single):
             by_id = np.empty((2, 256))
-            kernels().moments(draft, of_draft, ids, by_id)
+            self._kernels.moments(draft, of_draft, ids, by_id)
             moments = tuple(by_id[0, used].tolist()), tuple(by_id[1, used].tolist())
         names = (*single.tolist(), *(-1,) * len(used))
         every = (*shares.tolist(), *np.maximum(sums[1, used], 0.0).tolist())

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from .caches import CachedModel, input_device
+from .models import ModelPair
+from .tree_pass import prepare
 
 ROWS_AT_ONCE = 128
 """Nodes that are read in one forward pass: each has a row of logits over the whole vocabulary."""
@@ -61,3 +63,31 @@ class BranchReader:
         ids = torch.tensor([[*self.tokens, *path] for path in paths], device=input_device(model))
         logits: Tensor = model(input_ids=ids, use_cache=False).logits
         return logits[:, -1, : self.cached.vocab]
+
+
+class PairReader:
+    """A pair of models that read trees behind contexts.
+
+    Attributes:
+        pair: target and draft, put in evaluation mode.
+        context: tokens that a context and the drafted ones may have together, None where unknown.
+        tree_mask: for target and draft, whether a tree is read with a mask.
+    """
+
+    def __init__(self, pair: ModelPair) -> None:
+        """Prepare; ValueError as `prepare` raises."""
+        self.pair = pair
+        self.context, self.tree_mask = prepare(pair.target, pair.draft)
+
+    def behind(self, context: Sequence[int], length: int) -> tuple[BranchReader, BranchReader]:
+        """Target and draft behind a context; ValueError where it and `length` more tokens do not fit into them."""
+        if self.context is not None and len(context) + length > self.context:
+            raise ValueError(
+                f"context: {len(context)} tokens and {length} drafted ones do not fit into the {self.context} "
+                f"tokens of {self.pair.name}"
+            )
+        target, draft = (
+            BranchReader(CachedModel(model, self.pair.vocab, tree_mask=tree_mask), context)
+            for model, tree_mask in zip((self.pair.target, self.pair.draft), self.tree_mask, strict=True)
+        )
+        return target, draft

@@ -9,11 +9,9 @@ import torch
 from nodebudget.lp import Instance
 from torch import Tensor
 
-from .branch_reader import BranchReader
-from .caches import CachedModel
+from .branch_reader import PairReader
 from .models import ModelPair
 from .sampling_laws import SamplingLaw
-from .tree_pass import prepare
 
 Laws = dict[tuple[int, ...], dict[int, float]]
 
@@ -41,17 +39,13 @@ class ContextTree:
         return 0 if self.instance is None else self.instance.depth
 
 
-class TreeExpander:
-    """A model pair with a sampling law, ready to expand trees.
-
-    Attributes:
-        context: tokens that a context and the drafted ones may have together, None where unknown.
-    """
+class TreeExpander(PairReader):
+    """A model pair with a sampling law, ready to expand trees."""
 
     def __init__(self, pair: ModelPair, sampling: SamplingLaw) -> None:
         """Prepare; both models are put in evaluation mode."""
-        self.pair, self.sampling = pair, sampling
-        self.context, self.tree_mask = prepare(pair.target, pair.draft)
+        super().__init__(pair)
+        self.sampling = sampling
 
     @torch.inference_mode()
     def expand(
@@ -74,15 +68,7 @@ class TreeExpander:
         for name, value in (("length", length), ("nodes", nodes), ("context", len(context))):
             if value < 1:
                 raise ValueError(f"{name}: got {value}; expected at least 1")
-        if self.context is not None and len(context) + length > self.context:
-            raise ValueError(
-                f"context: {len(context)} tokens and {length} drafted ones do not fit into the {self.context} "
-                f"tokens of {self.pair.name}"
-            )
-        readers = [
-            BranchReader(CachedModel(model, self.pair.vocab, tree_mask=tree_mask), context)
-            for model, tree_mask in zip((self.pair.target, self.pair.draft), self.tree_mask, strict=True)
-        ]
+        readers = self.behind(context, length)
         laws: tuple[Laws, Laws] = ({}, {})
         level: list[tuple[int, ...]] = [()]
         count, depth, first_cut = 1, 0, None

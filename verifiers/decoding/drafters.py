@@ -61,13 +61,13 @@ class Drafted:
     Attributes:
         nodes: the distinct nodes.
         laws: (nodes.inner, V), the draft's, on its device; of a tree without chance they do not matter.
-        drafting: of which the tree is one outcome.
+        drafting: of which the tree is one outcome, None for a tree without chance.
         keep: commits the path to an accepted node in the draft's cache, and forgets the rest.
     """
 
     nodes: TreeNodes
     laws: Tensor
-    drafting: Drafting
+    drafting: Drafting | None
     keep: Callable[[int], None]
 
 
@@ -157,7 +157,7 @@ class LikeliestStrings(Drafter):
         assert start.draft is not None
         reader = BranchReader(start.draft, start.tokens)
         nodes, laws = likeliest_strings(reader, start.sampling, self.count, start.length, start.dtype)
-        return Drafted(nodes, laws, _given(nodes), lambda node: _keep(reader, nodes, node))
+        return Drafted(nodes, laws, None, lambda node: _keep(reader, nodes, node))
 
 
 class PromptLookup(Drafter):
@@ -180,7 +180,7 @@ class PromptLookup(Drafter):
         strings = dict.fromkeys(path[:end] for path in found for end in range(1, len(path) + 1))
         nodes = TreeNodes(list(strings))
         uniform = torch.full((1, start.vocab), 1 / start.vocab, dtype=start.dtype, device=start.device)
-        return Drafted(nodes, uniform.expand(nodes.inner, -1), _given(nodes), lambda node: None)
+        return Drafted(nodes, uniform.expand(nodes.inner, -1), None, lambda node: None)
 
 
 def parse_drafter(spec: str, length: int | None) -> Drafter:
@@ -219,10 +219,6 @@ def _needed(spec: str, length: int | None) -> int:
             f"drafting {shortened(spec)}: it does not say how many tokens; expected a length, too"
         )
     return length
-
-
-def _given(nodes: TreeNodes) -> GivenTree:
-    return GivenTree(nodes.path(node) for node in range(1, len(nodes)))
 
 
 def _keep(reader: BranchReader, nodes: TreeNodes, node: int) -> None:

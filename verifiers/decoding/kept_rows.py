@@ -112,3 +112,11 @@ def keep_rows(logits: Tensor, count: int, temperatures: Sequence[float]) -> Kept
         rest.cpu().numpy(),
         logits.shape[-1],
     )
+
+
+def together(parts: Sequence[KeptRows]) -> KeptRows:
+    """Rows that were kept in several parts, at least one, as one."""
+    arrays = [
+        np.concatenate([getattr(each, name) for each in parts]) for name in ("tokens", "logits", "rest")
+    ]
+    return KeptRows(arrays[0], arrays[1], parts[0].temperatures, arrays[2], parts[0].vocab)

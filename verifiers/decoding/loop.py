@@ -212,7 +212,7 @@ class _Run:
         levels = [law.stop[starts[d] : starts[d + 1]].sum() for d in range(nodes.depth + 1)]
         self.expected.append(torch.stack(levels))
         paths = nodes.paths if isinstance(nodes, PathNodes) else 0
-        drawn = paths * nodes.depth or int(nodes.counts[1:].sum())
+        drawn = int(nodes.counts[1:].sum())
         return (paths, nodes.depth, drawn, len(nodes) - 1, len(accepted)), [*accepted, token]
 
     def _drafted(self) -> Drafted | None:

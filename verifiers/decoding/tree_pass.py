@@ -29,50 +29,21 @@ def tree_logits(target: CachedModel, last: int, nodes: TreeNodes) -> Tensor:
     if target.tree_mask:
         tokens = torch.from_numpy(np.concatenate([[last], nodes.token[1:]]))
         return target.branch(tokens, torch.tensor(nodes.lengths), torch.from_numpy(_seen(nodes)))
-    ways = _ways(nodes)
-    target.spread(len(ways))
-    paths = nodes.token[ways]
+    target.spread(len(nodes.ways))
+    paths = nodes.token[nodes.ways]
     paths[:, 0] = last
     logits = target.branch_batch(torch.from_numpy(paths))
-    flat = torch.from_numpy(_first_passing(ways, nodes) * (nodes.depth + 1) + nodes.lengths)
+    way, position = nodes.first_passing
+    flat = torch.from_numpy(way * (nodes.depth + 1) + position)
     return logits.flatten(0, 1).index_select(0, flat.to(logits.device, non_blocking=True))
 
 
 def keep_path(target: CachedModel, nodes: TreeNodes, node: int) -> None:
     """Commit the root's token and the path to the accepted node; forget the rest of the tree."""
     if target.tree_mask:
-        target.keep(_way(nodes, node))
+        target.keep(nodes.way(node))
     else:
-        row = int(_first_passing(_ways(nodes), nodes)[node])
-        target.keep_row(row, int(nodes.lengths[node]) + 1)
-
-
-def _way(nodes: TreeNodes, node: int) -> list[int]:
-    """The nodes from the root to a node."""
-    way = [node]
-    while way[-1]:
-        way.append(int(nodes.parent[way[-1]]))
-    return way[::-1]
-
-
-def _ways(nodes: TreeNodes) -> np.ndarray:
-    """(m, depth + 1): the nodes from the root to each end of the tree, the end repeated where it is not that deep.
-
-    Of K paths there is one way for each, those that were drafted twice included.
-    """
-    if isinstance(nodes, PathNodes):
-        return nodes.path_nodes
-    ends = np.flatnonzero(nodes.ends)
-    ways = [_way(nodes, int(end)) for end in [*ends, *range(nodes.inner, len(nodes))]]
-    return np.array([way + way[-1:] * (nodes.depth + 1 - len(way)) for way in ways])
-
-
-def _first_passing(ways: np.ndarray, nodes: TreeNodes) -> np.ndarray:
-    """(n,): for each node the first of the ways that leads through it."""
-    first = np.zeros(len(nodes), dtype=np.int64)
-    for number in reversed(range(len(ways))):
-        first[ways[number]] = number
-    return first
+        target.keep_row(int(nodes.first_passing[0][node]), int(nodes.lengths[node]) + 1)
 
 
 @torch.inference_mode()

@@ -85,12 +85,9 @@ class PathNodes(TreeNodes):
         return " | ".join(format_context(self.path(int(path[-1]))) for path in self.path_nodes)
 
     @cached_property
-    def first_passing(self) -> tuple[Ints, Ints]:
-        """For each node, the first path that passes it, as (path number, position on the path), both (n,)."""
-        path = np.zeros(len(self), dtype=np.int64)
-        for k in reversed(range(self.paths)):
-            path[self.path_nodes[k]] = k
-        return path, self.lengths
+    def ways(self) -> Ints:
+        """`path_nodes`: one way for each path, one that was drafted twice included twice."""
+        return self.path_nodes
 
 
 def _read_paths(paths: Any) -> list[list[int]]:

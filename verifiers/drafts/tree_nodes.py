@@ -118,11 +118,28 @@ class TreeNodes:
 
     def path(self, node: int) -> tuple[int, ...]:
         """The tokens that lead from the root to a node."""
-        tokens = []
-        while node > 0:
-            tokens.append(int(self.token[node]))
-            node = int(self.parent[node])
-        return tuple(reversed(tokens))
+        return tuple(int(self.token[passed]) for passed in self.way(node)[1:])
+
+    def way(self, node: int) -> list[int]:
+        """The nodes from the root to a node."""
+        way = [node]
+        while way[-1] > 0:
+            way.append(int(self.parent[way[-1]]))
+        return way[::-1]
+
+    @cached_property
+    def ways(self) -> Ints:
+        """int array (m, depth + 1): the ways to all ends, an end repeated where it is not that deep."""
+        ways = [self.way(end) for end in np.flatnonzero(self.ends).tolist()]
+        return np.array([way + way[-1:] * (self.depth + 1 - len(way)) for way in ways])
+
+    @cached_property
+    def first_passing(self) -> tuple[Ints, Ints]:
+        """For each node, the first of `ways` that passes it, as (its number, position on the way), both (n,)."""
+        first = np.zeros(len(self), dtype=np.int64)
+        for number in reversed(range(len(self.ways))):
+            first[self.ways[number]] = number
+        return first, self.lengths
 
     def where_drafted(self, node: int) -> str:
         """Where a node but the root comes from, for error messages."""

@@ -47,7 +47,7 @@ def test_kept_rows_are_those_of_strings_read_alone(make: Any, masks: tuple[bool,
     sampling = SamplingLaw(0.8, top_k=3)
     full = read_alone(pair, sampling, 3)
     keeper = ContextKeeper(ContextsConfig("none", 3, top_k=3, keep=5), pair)
-    keeper.tree_mask = masks
+    keeper.models.tree_mask = masks
     seen: list[int] = []
     kept = keeper.keep(0, "alone", CONTEXT, 0, seen.append)
     assert sum(seen) == 2 * len(kept.nodes) == 2 * (1 + 3 + 9)

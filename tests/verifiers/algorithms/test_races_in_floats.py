@@ -15,7 +15,7 @@ from nodebudget.lp.selection import fair_orders, races
 from nodebudget.lp.selection.race_entries import SINGLE, entries
 from nodebudget.lp.selection.races import Draws
 from nodebudget.verifiers import DraftTree, get_verifier, sample
-from nodebudget.verifiers.algorithms import race
+from nodebudget.verifiers.drafts import given_rows
 
 RACE = get_verifier("race")
 VOCAB = 400
@@ -71,7 +71,7 @@ def test_the_walk_is_that_with_tables(
     tensors = DraftTree(nodes, torch.from_numpy(target), torch.from_numpy(draft), drafting=drafting)
     assert np.abs(RACE.law(tensors).joint().numpy() - fast.joint()).max() < 1e-12
     assert np.abs(RACE.law(tree(dtype="float32")).joint() - fast.joint()).max() < 1e-5
-    monkeypatch.setattr(race, "kernels", lambda: None)
+    monkeypatch.setattr(given_rows, "_compiled", lambda: None)
     monkeypatch.setattr(races, "compiled", lambda: None)
     assert np.abs(RACE.law(tree()).joint() - fast.joint()).max() < 1e-12
     other = RACE.law(DraftTree(nodes, target[:, ::-1].copy(), draft, drafting=drafting))
